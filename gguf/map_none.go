@@ -1,0 +1,11 @@
+//go:build js || wasip1
+
+package gguf
+
+import "os"
+
+// attach makes p read from file: there is no mmap here.
+func (p *part) attach(file *os.File) error {
+	p.r, p.close = file, file.Close
+	return nil
+}
