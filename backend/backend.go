@@ -1,0 +1,160 @@
+// Package backend is the interface between the forward pass and the device it runs on: tensor handles, weight
+// handles and the ops of a llama-style transformer.
+//
+// Ops take their destination first and return nothing: the first error sticks, later ops do nothing, and the
+// error comes out of Flush or Read (as with bufio.Writer), so that a forward pass reads like the paper. No op
+// bakes a position, a token id or a KV length into its parameters: they live in device tensors, so that a
+// recorded step can be replayed. A destination never shares memory with a source unless the op says so.
+package backend
+
+// Backend runs ops on one device. A Backend is used by one goroutine at a time.
+type Backend interface {
+	Info() Info
+
+	// Alloc returns zeroed device memory for rows × n words, stride n. The name appears in error messages.
+	Alloc(name string, rows, n int) Tensor
+	// Free releases the buffer behind t; every view of it becomes invalid. Freeing the zero Tensor does nothing.
+	Free(t Tensor)
+	// LoadWeight uploads a matrix [rows, n] in its GGUF encoding: rows of n elements, row-major, as in the file.
+	// The data is not retained.
+	LoadWeight(name string, f Format, rows, n int, data []byte) Weight
+	// FreeWeight releases w. A nil Weight is ignored.
+	FreeWeight(w Weight)
+	// Upload writes t.Rows*t.N values, row after row without gaps, into t.
+	Upload(t Tensor, data []float32)
+	// UploadU32 is Upload for token ids and positions.
+	UploadU32(t Tensor, data []uint32)
+	// Copy copies src into dst on the device, bit for bit. The shapes are equal, strides may differ.
+	Copy(dst, src Tensor)
+	// Read waits for all ops so far and copies t, row after row without gaps, into dst (len t.Rows*t.N).
+	// It returns the first error of any op since the last Flush or Read that returned one.
+	Read(dst []float32, t Tensor) error
+	// Flush submits what was recorded and waits for it; it returns the first error of any op.
+	Flush() error
+	// Close releases the device. Tensors and weights must not be used afterwards.
+	Close()
+
+	// Embed writes row tokens[i] of table into row i of dst. tokens: [1, dst.Rows] u32. A token id outside the
+	// table writes a row of zeros; callers validate ids before.
+	Embed(dst Tensor, table Weight, tokens Tensor)
+	// RMSNorm: dst[r,i] = src[r,i] / sqrt(mean(src[r]²) + eps) * w[i]. w: [1, n].
+	RMSNorm(dst, src, w Tensor, eps float32)
+	// AddRMSNorm: src[r,i] += residual[r,i], written back, then RMSNorm of it into dst. residual has src's stride.
+	AddRMSNorm(dst, src, residual, w Tensor, eps float32)
+	// FusedResidualRMSNorm is RMSNorm of in + residual + bias with a shift, over one arena buffer.
+	FusedResidualRMSNorm(p FusedNorm)
+	// MatMul: dst[r,o] = sum over k of x[r,k] * w[o,k]. dst: [rows, w.Rows()], x: [rows, w.N()].
+	MatMul(dst, x Tensor, w Weight)
+	// AddBias: x[r,i] += bias[i], in place. bias: [1, n].
+	AddBias(x, bias Tensor)
+	// RoPE rotates pairs of every head of x in place by the angles of row pos[r] of table.
+	RoPE(x, pos, table Tensor, p RoPE)
+	// StoreKV writes row r of k and v into row pos[r] of the cache.
+	StoreKV(c KV, k, v, pos Tensor)
+	// Attention: row r of dst is softmax(q·Kᵀ·scale)·V over cache rows 0..pos[r], a head at a time; query head h
+	// reads KV head h / (NHead/NKV).
+	Attention(dst, q Tensor, c KV, pos Tensor, p Attention)
+	// GatedAct: dst[r,i] = act(gate[r,i]) * up[r,i].
+	GatedAct(dst, gate, up Tensor, act Activation)
+}
+
+// Info describes the device behind a backend.
+type Info struct {
+	Backend  string `json:"backend"`           // "cpu" or "gpu"
+	Adapter  string `json:"adapter"`           // the adapter's or processor's name
+	Driver   string `json:"driver,omitempty"`  // driver name and version, or API
+	Software bool   `json:"software"`          // the ops run on the processor's cores
+	MaxBytes int64  `json:"max_binding_bytes"` // the largest single tensor Alloc can give, in bytes; weights may be larger
+}
+
+// Buffer is a block of device memory that belongs to a backend.
+type Buffer interface {
+	Words() int // size in 4-byte words
+}
+
+// Tensor is a view of device memory: [Rows, N] f32 or u32 words, row-major. It is a value: slicing copies the
+// handle, never the data.
+type Tensor struct {
+	Buf    Buffer
+	Off    int // first element, in words from the start of Buf
+	Rows   int
+	N      int // row length, in words
+	Stride int // words from the start of a row to the start of the next, >= N
+}
+
+// Valid reports whether t refers to memory at all; optional tensors are passed as the zero Tensor.
+func (t Tensor) Valid() bool { return t.Buf != nil }
+
+// Slice returns rows lo..hi-1 of t.
+func (t Tensor) Slice(lo, hi int) Tensor {
+	t.Off += lo * t.Stride
+	t.Rows = hi - lo
+	return t
+}
+
+// View returns [rows, n] contiguous words that start at word off of t.
+func (t Tensor) View(off, rows, n int) Tensor {
+	return Tensor{Buf: t.Buf, Off: t.Off + off, Rows: rows, N: n, Stride: n}
+}
+
+// Span returns the number of words from t's first element to its last, both included.
+func (t Tensor) Span() int {
+	if t.Rows <= 0 || t.N <= 0 {
+		return 0
+	}
+	return (t.Rows-1)*t.Stride + t.N
+}
+
+// Weight is a matrix on the device in its GGUF encoding.
+type Weight interface {
+	Name() string
+	Format() Format
+	Rows() int // output width of a MatMul, or vocabulary size of an embedding
+	N() int    // row length in elements
+}
+
+// FusedNorm holds the operands of FusedResidualRMSNorm, all views of one buffer with stride N:
+//
+//	s   = In + Residual + Bias       (float32, added left to right)
+//	Sum = s
+//	Out = s / sqrt(mean(s²) + Eps) * Gamma + Beta
+type FusedNorm struct {
+	Out, In, Residual Tensor // [rows, n]; In and Residual are not written unless Sum names them
+	Bias              Tensor // [1, n], optional
+	Gamma, Beta       Tensor // [1, n]
+	Sum               Tensor // [rows, n], optional; may be In
+	Eps               float32
+}
+
+// RopeStyle says which elements of a head form a pair.
+type RopeStyle uint8
+
+const (
+	RopeNorm RopeStyle = iota // (0,1), (2,3), ...: the original LLaMA order
+)
+
+// RoPE holds the shape of a rotary embedding. The table is [positions, RotDim] f32: cos and sin of pair j in
+// columns 2j and 2j+1.
+type RoPE struct {
+	Style   RopeStyle
+	HeadDim int // elements a head
+	RotDim  int // leading elements of a head that are rotated, even, <= HeadDim
+}
+
+// KV is one layer's cache: keys and values, each [context, nKV*headDim].
+type KV struct{ K, V Tensor }
+
+// Attention holds the shape of an attention op.
+type Attention struct {
+	NHead, NKV, HeadDim int
+	Scale               float32 // multiplies q·k, usually 1/sqrt(HeadDim)
+}
+
+// Activation is the function a gate goes through.
+type Activation uint8
+
+const (
+	SiLU Activation = iota // x / (1 + exp(-x))
+)
+
+func (a Activation) String() string { return [...]string{"silu"}[a] }

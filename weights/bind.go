@@ -1,0 +1,194 @@
+package weights
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"cera/backend"
+	"cera/gguf"
+)
+
+// Slot is one place in a model that a tensor of the file fills. At most one of Matrix and Vector is set; a slot with
+// neither is only checked, for example one whose values are wanted on the host (see DecodeTensor).
+type Slot struct {
+	Name string // the tensor's GGUF name, as "blk.0.attn_q.weight"
+	Rows int    // expected rows, the GGUF dimension 1; 1 for a vector
+	N    int    // expected row length, the GGUF dimension 0
+
+	// Optional says that a file may lack the tensor. Matrix and Vector are then left as they are.
+	Optional bool
+
+	// Matrix receives the uploaded weight [Rows, N] in the file's encoding, which may be any that FormatOf knows.
+	Matrix *backend.Weight
+
+	// Vector receives the tensor [1, N], decoded to f32; the file may hold F32, F16 or BF16. A Tensor that is valid
+	// before Load is written in place and stays its owner's; otherwise Load allocates one.
+	Vector *backend.Tensor
+
+	// Found is set by Bind: the file has the tensor.
+	Found bool
+}
+
+// vector reports whether the slot takes a vector.
+func (s *Slot) vector() bool { return s.Vector != nil || s.Matrix == nil && s.Rows == 1 }
+
+// Mismatch is a tensor that cannot fill its slot. It is an error of one line.
+type Mismatch struct {
+	Tensor   string `json:"tensor"`
+	Found    string `json:"found"`    // dimensions and type in the file, as "[64, 32] Q8_0"
+	Expected string `json:"expected"` // as "[64, 64]"
+}
+
+func (m Mismatch) Error() string {
+	return fmt.Sprintf("tensor %q: found %s, expected %s", m.Tensor, m.Found, m.Expected)
+}
+
+// Binding says how the tensors of a file fill the slots of a model. Its lists are in the order of the slots, Unused in
+// the order of the file.
+type Binding struct {
+	Missing    []string // required slots without a tensor
+	Unused     []string // tensors without a slot
+	Mismatched []Mismatch
+
+	file  *gguf.File
+	slots []Slot // the caller's, so that Found shows there
+	bad   []error
+}
+
+// Bind looks for the tensor of every slot and checks its shape and type; it sets Found in slots, and keeps slots for
+// Load. Dimensions are [N, Rows] for a matrix and [N] for a vector; further dimensions of 1 are tolerated. Tensors that
+// match a pattern of ignore (as in path.Match) may stay unused. Whatever is wrong is collected: see Err.
+func Bind(f *gguf.File, slots []Slot, ignore ...string) *Binding {
+	b := &Binding{file: f, slots: slots}
+	bound := make(map[string]bool, len(slots))
+	for i := range slots {
+		s := &slots[i]
+		bound[s.Name] = true
+		if s.Matrix != nil && s.Vector != nil {
+			b.bad = append(b.bad, fmt.Errorf("slot %s: takes a matrix and a vector, expected one of them", s.Name))
+		}
+		if s.Vector != nil && s.Rows != 1 {
+			b.bad = append(b.bad, fmt.Errorf("slot %s: vector of %d rows, expected 1", s.Name, s.Rows))
+		}
+		t, ok := f.Tensor(s.Name)
+		s.Found = ok
+		if !ok {
+			if !s.Optional {
+				b.Missing = append(b.Missing, s.Name)
+			}
+			continue
+		}
+		if want := s.reject(t); want != "" {
+			b.Mismatched = append(b.Mismatched, Mismatch{s.Name, describe(t), want})
+		}
+	}
+	for i := range f.Tensors {
+		t := &f.Tensors[i]
+		if bound[t.Name] {
+			continue
+		}
+		ok, err := matchAny(ignore, t.Name)
+		if err != nil {
+			b.bad = append(b.bad, err)
+			ignore = nil
+		}
+		if !ok {
+			b.Unused = append(b.Unused, t.Name)
+		}
+	}
+	return b
+}
+
+// shape returns the expected dimensions in the file's order.
+func (s *Slot) shape() string {
+	if s.vector() && s.Rows == 1 {
+		return dims(s.N)
+	}
+	return dims(s.N, s.Rows)
+}
+
+// reject returns what s expects where t cannot fill it, and "" where it can.
+func (s *Slot) reject(t *gguf.Tensor) string {
+	want := s.shape()
+	if !s.fits(t.Dims) {
+		return want
+	}
+	f, err := FormatOf(t.Type)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%s in one of %v", want, backend.Formats())
+	case s.vector() && f.Block() > 1:
+		return fmt.Sprintf("%s in F32, F16 or BF16", want)
+	case s.N%f.Block() != 0:
+		return fmt.Sprintf("%s in a format whose blocks divide the row", want)
+	}
+	return ""
+}
+
+// fits compares a shape of the file with the slot's; dimensions past the slot's are 1.
+func (s *Slot) fits(dims []uint64) bool {
+	want := [2]int{s.N, s.Rows}
+	for i := range max(len(dims), 2) {
+		found, w := uint64(1), 1
+		if i < len(dims) {
+			found = dims[i]
+		}
+		if i < 2 {
+			w = want[i]
+		}
+		if w < 1 || found != uint64(w) {
+			return false
+		}
+	}
+	return true
+}
+
+// Err returns nil if every required slot is filled and every tensor used, or one error with a line for each that is
+// not: it names the tensor, the dimensions and type found, and the dimensions expected.
+func (b *Binding) Err() error {
+	errs := append([]error(nil), b.bad...)
+	for _, m := range b.Mismatched {
+		errs = append(errs, m)
+	}
+	for i := range b.slots {
+		if s := &b.slots[i]; !s.Found && !s.Optional {
+			errs = append(errs, fmt.Errorf("tensor %q: missing, expected %s", s.Name, s.shape()))
+		}
+	}
+	for _, name := range b.Unused {
+		found := ""
+		if t, ok := b.file.Tensor(name); ok {
+			found = " " + describe(t)
+		}
+		errs = append(errs, fmt.Errorf("tensor %q: found%s, expected no such tensor", name, found))
+	}
+	return errors.Join(errs...)
+}
+
+// describe returns shape and type of t, as "[64, 32] Q8_0".
+func describe(t *gguf.Tensor) string { return fmt.Sprintf("%s %v", dims(t.Dims...), t.Type) }
+
+// dims formats a shape in the file's order, row length first.
+func dims[T int | uint64](d ...T) string {
+	s := make([]string, len(d))
+	for i, v := range d {
+		s[i] = fmt.Sprint(v)
+	}
+	return "[" + strings.Join(s, ", ") + "]"
+}
+
+// matchAny reports whether name matches one of the patterns.
+func matchAny(patterns []string, name string) (bool, error) {
+	for _, p := range patterns {
+		ok, err := path.Match(p, name)
+		if err != nil {
+			return false, fmt.Errorf("ignore pattern %q: %w", p, err)
+		}
+		if ok {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,159 @@
+package weights
+
+import (
+	"fmt"
+
+	"cera/backend"
+	"cera/gguf"
+)
+
+// flushBytes is how much Load uploads before it waits for the device: an error shows early, and a backend need not hold
+// staging memory for a whole model.
+const flushBytes = 64 << 20
+
+// Load uploads the tensor of every slot that Bind found and sets its Matrix or Vector. After each tensor it calls
+// progress, unless nil, with the bytes of the file uploaded so far, their total, and the tensor's name. A binding with an
+// Err, data that cannot be read and errors of the device are returned; all that was uploaded is then freed again and
+// each Matrix nil.
+func (b *Binding) Load(be backend.Backend, progress func(done, total int64, name string)) error {
+	if err := b.Err(); err != nil {
+		return err
+	}
+	l := loader{be: be, file: b.file, progress: progress}
+	for i := range b.slots {
+		if t := l.tensor(&b.slots[i]); t != nil {
+			l.total += int64(t.Size)
+		}
+	}
+	for i := range b.slots {
+		if err := l.load(&b.slots[i]); err != nil {
+			l.undo()
+			return err
+		}
+	}
+	if err := be.Flush(); err != nil {
+		l.undo()
+		return fmt.Errorf("upload weights: %w", err)
+	}
+	return nil
+}
+
+// loader is the state of one Load.
+type loader struct {
+	be          backend.Backend
+	file        *gguf.File
+	progress    func(done, total int64, name string)
+	done, total int64
+	pending     int64             // bytes since the last Flush
+	matrices    []*backend.Weight // set so far
+	vectors     []*backend.Tensor // allocated so far
+	buf         []float32
+}
+
+// tensor returns the tensor to upload for s, or nil.
+func (l *loader) tensor(s *Slot) *gguf.Tensor {
+	if !s.Found || s.Matrix == nil && s.Vector == nil {
+		return nil
+	}
+	t, _ := l.file.Tensor(s.Name)
+	return t
+}
+
+func (l *loader) load(s *Slot) error {
+	t := l.tensor(s)
+	if t == nil {
+		return nil
+	}
+	f, err := FormatOf(t.Type)
+	if err != nil {
+		return fmt.Errorf("tensor %q: %w", s.Name, err)
+	}
+	data, err := l.file.Data(t)
+	if err != nil {
+		return fmt.Errorf("tensor %q: %w", s.Name, err)
+	}
+	if s.Matrix != nil {
+		*s.Matrix = l.be.LoadWeight(s.Name, f, s.Rows, s.N, data)
+		l.matrices = append(l.matrices, s.Matrix)
+	} else if err := l.vector(s, f, data); err != nil {
+		return fmt.Errorf("tensor %q: %w", s.Name, err)
+	}
+	l.done += int64(t.Size)
+	if l.pending += int64(t.Size); l.pending >= flushBytes {
+		l.pending = 0
+		if err := l.be.Flush(); err != nil {
+			return fmt.Errorf("upload weights up to tensor %q: %w", s.Name, err)
+		}
+	}
+	if l.progress != nil {
+		l.progress(l.done, l.total, s.Name)
+	}
+	return nil
+}
+
+// vector decodes data and uploads it to *s.Vector, which it allocates if need be.
+func (l *loader) vector(s *Slot, f backend.Format, data []byte) error {
+	if cap(l.buf) < s.N {
+		l.buf = make([]float32, s.N)
+	}
+	buf := l.buf[:s.N]
+	if err := Decode(buf, f, data); err != nil {
+		return err
+	}
+	if !s.Vector.Valid() {
+		*s.Vector = l.be.Alloc(s.Name, 1, s.N)
+		if !s.Vector.Valid() { // the device's error, which Flush will tell
+			return l.failed()
+		}
+		l.vectors = append(l.vectors, s.Vector)
+	}
+	if v := *s.Vector; v.Rows != 1 || v.N != s.N {
+		return fmt.Errorf("device tensor is [%d, %d], expected [1, %d]", v.Rows, v.N, s.N)
+	}
+	l.be.Upload(*s.Vector, buf)
+	return nil
+}
+
+// failed returns the error that made an Alloc fail.
+func (l *loader) failed() error {
+	if err := l.be.Flush(); err != nil {
+		return err
+	}
+	return fmt.Errorf("device gave no memory and no error")
+}
+
+// undo frees what was uploaded.
+func (l *loader) undo() {
+	for _, m := range l.matrices {
+		l.be.FreeWeight(*m)
+		*m = nil
+	}
+	for _, v := range l.vectors {
+		l.be.Free(*v)
+		*v = backend.Tensor{}
+	}
+}
+
+// DecodeTensor returns the elements of a tensor of any shape as f32, in the file's order.
+func DecodeTensor(f *gguf.File, name string) ([]float32, error) {
+	t, ok := f.Tensor(name)
+	if !ok {
+		return nil, fmt.Errorf("tensor %q: missing", name)
+	}
+	format, err := FormatOf(t.Type)
+	if err != nil {
+		return nil, fmt.Errorf("tensor %q: %w", name, err)
+	}
+	data, err := f.Data(t)
+	if err != nil {
+		return nil, fmt.Errorf("tensor %q: %w", name, err)
+	}
+	if len(data)%format.BlockBytes() != 0 {
+		return nil, fmt.Errorf("tensor %q: found %d bytes, expected a multiple of %d", name, len(data), format.BlockBytes())
+	}
+	dst := make([]float32, len(data)/format.BlockBytes()*format.Block())
+	if err := Decode(dst, format, data); err != nil {
+		return nil, fmt.Errorf("tensor %q: %w", name, err)
+	}
+	return dst, nil
+}
