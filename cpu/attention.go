@@ -1,0 +1,114 @@
+package cpu
+
+import (
+	"math"
+
+	"cera/backend"
+)
+
+func (b *Backend) RoPE(x, pos, table backend.Tensor, p backend.RoPE) {
+	const op = "rope"
+	xm, ok1 := b.mat(op, "x", x)
+	ps, ok2 := b.mat(op, "pos", pos)
+	tab, ok3 := b.mat(op, "table", table)
+	if !ok1 || !ok2 || !ok3 || !b.same(op, "pos", pos, 1, x.Rows) || !b.same(op, "table", table, table.Rows, p.RotDim) ||
+		!b.positions(op, ps, table.Rows) {
+		return
+	}
+	if p.HeadDim <= 0 || x.N%p.HeadDim != 0 || p.RotDim <= 0 || p.RotDim%2 != 0 || p.RotDim > p.HeadDim {
+		b.fail(op, "rotating %d of a head of %d in rows of %d is not possible", p.RotDim, p.HeadDim, x.N)
+		return
+	}
+	for r, at := range ps.urow(0) {
+		angles := tab.row(int(at))
+		for row := xm.row(r); len(row) > 0; row = row[p.HeadDim:] {
+			for j := 0; j < p.RotDim; j += 2 {
+				c, s := float64(angles[j]), float64(angles[j+1])
+				u, v := float64(row[j]), float64(row[j+1])
+				row[j], row[j+1] = float32(u*c-v*s), float32(u*s+v*c)
+			}
+		}
+	}
+}
+
+func (b *Backend) StoreKV(c backend.KV, k, v, pos backend.Tensor) {
+	const op = "store_kv"
+	ps, ok := b.mat(op, "pos", pos)
+	if !ok || !b.same(op, "pos", pos, 1, k.Rows) || !b.same(op, "v", v, k.Rows, k.N) {
+		return
+	}
+	for _, o := range []struct {
+		what     string
+		dst, src backend.Tensor
+	}{{"k", c.K, k}, {"v", c.V, v}} {
+		d, ok1 := b.mat(op, o.what+" cache", o.dst)
+		s, ok2 := b.mat(op, o.what, o.src)
+		if !ok1 || !ok2 || !b.same(op, o.what+" cache", o.dst, o.dst.Rows, o.src.N) || !b.positions(op, ps, o.dst.Rows) {
+			return
+		}
+		for r, at := range ps.urow(0) {
+			copy(d.row(int(at)), s.row(r))
+		}
+	}
+}
+
+// positions checks that every position is a row of something with that many rows.
+func (b *Backend) positions(op string, pos mat, rows int) bool {
+	for r, p := range pos.urow(0) {
+		if int64(p) >= int64(rows) {
+			b.fail(op, "position %d of row %d is past the %d there are", p, r, rows)
+			return false
+		}
+	}
+	return true
+}
+
+func (b *Backend) Attention(dst, q backend.Tensor, c backend.KV, pos backend.Tensor, p backend.Attention) {
+	const op = "attention"
+	d, ok1 := b.mat(op, "dst", dst)
+	qm, ok2 := b.mat(op, "q", q)
+	km, ok3 := b.mat(op, "k cache", c.K)
+	vm, ok4 := b.mat(op, "v cache", c.V)
+	ps, ok5 := b.mat(op, "pos", pos)
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 {
+		return
+	}
+	if p.NHead <= 0 || p.NKV <= 0 || p.HeadDim <= 0 || p.NHead%p.NKV != 0 {
+		b.fail(op, "%d heads on %d KV heads of %d", p.NHead, p.NKV, p.HeadDim)
+		return
+	}
+	if !b.same(op, "q", q, dst.Rows, p.NHead*p.HeadDim) || !b.same(op, "dst", dst, q.Rows, p.NHead*p.HeadDim) ||
+		!b.same(op, "k cache", c.K, c.V.Rows, p.NKV*p.HeadDim) || !b.same(op, "v cache", c.V, c.K.Rows, p.NKV*p.HeadDim) ||
+		!b.same(op, "pos", pos, 1, q.Rows) || !b.positions(op, ps, c.K.Rows) {
+		return
+	}
+	group := p.NHead / p.NKV
+	parallel(q.Rows*p.NHead, 1, func(lo, hi int) {
+		scores := make([]float64, c.K.Rows)
+		acc := make([]float64, p.HeadDim)
+		for i := lo; i < hi; i++ {
+			r, h := i/p.NHead, i%p.NHead
+			at := h / group * p.HeadDim // first column of the KV head
+			query := qm.row(r)[h*p.HeadDim : (h+1)*p.HeadDim]
+			s := scores[:ps.u[r]+1]
+			top := math.Inf(-1)
+			for j := range s {
+				s[j] = dot(query, km.row(j)[at:at+p.HeadDim]) * float64(p.Scale)
+				top = math.Max(top, s[j])
+			}
+			clear(acc)
+			var sum float64
+			for j, v := range s {
+				e := math.Exp(v - top)
+				sum += e
+				for k, x := range vm.row(j)[at : at+p.HeadDim] {
+					acc[k] += e * float64(x)
+				}
+			}
+			out := d.row(r)[h*p.HeadDim:]
+			for k, v := range acc {
+				out[k] = float32(v / sum)
+			}
+		}
+	})
+}
