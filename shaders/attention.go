@@ -1,0 +1,43 @@
+package shaders
+
+import "strconv"
+
+// Attention selects causal attention with grouped KV heads.
+type Attention struct{}
+
+// MaxHeadDim is the largest head that the attention kernel takes: it keeps one output row in workgroup memory.
+const MaxHeadDim = 1024
+
+// Program implements Variant.
+func (Attention) Program() Program {
+	return Program{
+		File:     "attention.wgsl",
+		Entry:    "attention",
+		Defines:  map[string]string{"MAX_HEAD_DIM": strconv.Itoa(MaxHeadDim) + "u"},
+		Bindings: []Access{Read, Read, Read, Read, ReadWrite, Uniform}, // q, kc, vc, pos, dst, params
+	}
+}
+
+// AttentionParams: row r of dst, head h, is softmax(q·Kᵀ·scale)·V over cache rows 0..pos[r]; head h reads KV head
+// h / (NHead/NKV). NHead is a multiple of NKV and HeadDim at most MaxHeadDim.
+type AttentionParams struct {
+	Rows      uint32
+	NHead     uint32
+	NKV       uint32
+	HeadDim   uint32
+	QOff      uint32 // [rows, nHead*headDim]
+	QStride   uint32
+	KOff      uint32 // [positions, nKV*headDim]
+	KStride   uint32
+	VOff      uint32 // [positions, nKV*headDim]
+	VStride   uint32
+	PosOff    uint32 // [rows] u32
+	DstOff    uint32 // [rows, nHead*headDim]
+	DstStride uint32
+	ScaleBits uint32 // bits of the f32 that multiplies q·k
+	Pad0      uint32
+	Pad1      uint32
+}
+
+// Grid returns the workgroups: one for each row and head.
+func (p AttentionParams) Grid() Grid { return Fold(int(p.Rows) * int(p.NHead)) }

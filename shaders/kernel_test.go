@@ -1,0 +1,248 @@
+package shaders
+
+import (
+	"fmt"
+	"io/fs"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var formats = []string{"F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0"}
+
+// withoutComments keeps a test from finding in a comment what it looks for in code.
+func withoutComments(wgsl string) string {
+	return regexp.MustCompile(`//.*`).ReplaceAllString(wgsl, "")
+}
+
+func TestEveryVariantPreprocesses(t *testing.T) {
+	seen := map[Variant]bool{}
+	for _, v := range Variants(formats...) {
+		t.Run(fmt.Sprintf("%T%v", v, v), func(t *testing.T) {
+			if seen[v] {
+				t.Fatal("listed twice")
+			}
+			seen[v] = true
+			p := v.Program()
+			s, err := Source(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code := withoutComments(s.WGSL)
+			if !regexp.MustCompile(`@compute @workgroup_size\([0-9u, ]+\)\s*fn ` + p.Entry + `\(`).MatchString(code) {
+				t.Errorf("no entry point %s with a plain workgroup size", p.Entry)
+			}
+			if i := strings.IndexByte(code, '#'); i >= 0 {
+				t.Errorf("a directive is left over: %.40q", code[i:])
+			}
+			// A name in capitals that is not declared is a macro that nobody defined.
+			for _, name := range regexp.MustCompile(`\b[A-Z][A-Z0-9_]{2,}\b`).FindAllString(code, -1) {
+				if !strings.Contains(code, "const "+name+":") {
+					t.Errorf("%s is neither a macro nor a constant", name)
+				}
+			}
+			for _, decoder := range []string{"fn weight_at(", "fn wg_sum(", "fn inv_rms(", "fn act(", "fn pair("} {
+				name := strings.TrimPrefix(decoder, "fn ")
+				if n := strings.Count(code, decoder); n > 1 || n == 0 && strings.Contains(code, name) {
+					t.Errorf("%s...) is called and declared %d times", decoder, n)
+				}
+			}
+		})
+	}
+}
+
+// The main file's lines keep their numbers, whatever it includes.
+func TestLinesOfKernelsKeepTheirNumbers(t *testing.T) {
+	for _, v := range Variants(formats...) {
+		p := v.Program()
+		s, err := Source(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := fs.ReadFile(templates, p.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := strings.Split(s.WGSL, "\n")
+		for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
+			if file, n := s.Origin(i + 1); file != p.File || n != i+1 {
+				t.Fatalf("%s: line %d is said to come from %s:%d", p.File, i+1, file, n)
+			}
+			if strings.HasPrefix(line, "@group") && !strings.HasPrefix(out[i], line[:20]) {
+				t.Errorf("%s:%d: %q became %q", p.File, i+1, line, out[i])
+			}
+		}
+	}
+}
+
+func TestBindingsMatchTheTemplates(t *testing.T) {
+	decl := regexp.MustCompile(`@group\(0\) @binding\((\d+)\) var<(storage, read|storage, read_write|uniform)>`)
+	access := map[string]Access{"storage, read": Read, "storage, read_write": ReadWrite, "uniform": Uniform}
+	for _, v := range Variants(formats...) {
+		p := v.Program()
+		s, err := Source(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []Access
+		for i, m := range decl.FindAllStringSubmatch(withoutComments(s.WGSL), -1) {
+			if m[1] != fmt.Sprint(i) {
+				t.Errorf("%s: binding %s in place %d", p.File, m[1], i)
+			}
+			got = append(got, access[m[2]])
+		}
+		want := p.Bindings
+		if v == (RMSNormBatch{}) {
+			want = append(want, Read) // residual is declared for the other entry point
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s %+v: bindings (-program +template):\n%s", p.File, v, d)
+		}
+	}
+}
+
+// snake spells a Go field as its WGSL twin: KCStride is kc_stride.
+func snake(name string) string {
+	if name == "NKV" {
+		return "n_kv"
+	}
+	var b strings.Builder
+	rs := []rune(name)
+	for i, r := range rs {
+		upper := unicode.IsUpper(r)
+		if i > 0 && upper && (unicode.IsLower(rs[i-1]) || i+1 < len(rs) && unicode.IsLower(rs[i+1])) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+func TestParamsMatchTheTemplates(t *testing.T) {
+	tests := []struct {
+		params  any
+		variant Variant
+	}{
+		{FusedResidualRMSNormParams{}, FusedResidualRMSNorm{}},
+		{FusedResidualRMSNormParams{}, FusedResidualRMSNorm{Tee: true}},
+		{EmbedParams{}, Embed{"F32"}},
+		{MatMulParams{}, MatVec{"Q4_0"}},
+		{MatMulParams{}, MatMul{"Q4_0"}},
+		{RoPEParams{}, RoPE{"norm"}},
+		{StoreKVParams{}, StoreKV{}},
+		{AttentionParams{}, Attention{}},
+		{GatedActParams{}, GatedAct{"silu"}},
+		{AddBiasParams{}, AddBias{}},
+	}
+	for _, tt := range tests {
+		typ := reflect.TypeOf(tt.params)
+		t.Run(fmt.Sprintf("%T", tt.variant), func(t *testing.T) {
+			s, err := Source(tt.variant.Program())
+			if err != nil {
+				t.Fatal(err)
+			}
+			code := withoutComments(s.WGSL)
+			m := regexp.MustCompile(`struct ` + typ.Name() + ` \{([^}]*)\}`).FindStringSubmatch(code)
+			if m == nil {
+				t.Fatalf("no struct %s", typ.Name())
+			}
+			if !strings.Contains(code, "var<uniform> params: "+typ.Name()+";") {
+				t.Errorf("params is no uniform %s", typ.Name())
+			}
+			// All fields are u32, so that field i lies at byte 4*i on both sides.
+			var want []string
+			for _, f := range strings.Split(strings.TrimSpace(m[1]), ",") {
+				name, kind, _ := strings.Cut(strings.TrimSpace(f), ":")
+				if name == "" {
+					continue
+				}
+				if strings.TrimSpace(kind) != "u32" {
+					t.Errorf("field %s is %s, not u32", name, kind)
+				}
+				want = append(want, name)
+			}
+			var got []string
+			for i := range typ.NumField() {
+				f := typ.Field(i)
+				if f.Type.Kind() != reflect.Uint32 || f.Offset != uintptr(4*i) {
+					t.Errorf("field %s: %v at offset %d, want uint32 at %d", f.Name, f.Type, f.Offset, 4*i)
+				}
+				got = append(got, snake(f.Name))
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("fields (-WGSL +Go):\n%s", d)
+			}
+			if typ.Size()%16 != 0 || typ.Size() != uintptr(4*len(want)) {
+				t.Errorf("%d bytes for %d fields, want a multiple of 16", typ.Size(), len(want))
+			}
+		})
+	}
+}
+
+// The batch norm's parameters are a vec4 in storage, whose parts the kernel reads by letter.
+func TestRMSNormBatchParams(t *testing.T) {
+	typ := reflect.TypeOf(RMSNormBatchParams{})
+	var got []string
+	for i := range typ.NumField() {
+		got = append(got, typ.Field(i).Name)
+	}
+	if d := cmp.Diff([]string{"N", "EpsBits", "SrcStride", "DstStride"}, got); d != "" {
+		t.Errorf("fields (-want +got):\n%s", d)
+	}
+	if typ.Size() != 16 {
+		t.Errorf("%d bytes, want 16", typ.Size())
+	}
+	s, err := Source(RMSNormBatch{}.Program())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(s.WGSL, "var<storage, read> params: vec4<u32>;") {
+		t.Error("params is no vec4<u32> in storage")
+	}
+}
+
+func TestGrids(t *testing.T) {
+	tests := []struct {
+		name string
+		got  Grid
+		want Grid
+	}{
+		{"batch norm", RMSNormBatchParams{N: 64}.Grid(3), Grid{3, 1, 1}},
+		{"batch norm at the limit", RMSNormBatchParams{}.Grid(65535), Grid{65535, 1, 1}},
+		{"batch norm past the limit", RMSNormBatchParams{}.Grid(65536), Grid{32768, 2, 1}},
+		{"batch norm, 70000 rows", RMSNormBatchParams{}.Grid(70000), Grid{35000, 2, 1}},
+		{"arena norm", FusedResidualRMSNormParams{Outer: 513, Inner: 8}.Grid(), Grid{513, 1, 1}},
+		{"embed", EmbedParams{Rows: 7}.Grid(), Grid{7, 1, 1}},
+		{"matvec", MatMulParams{K: 64, M: 100, Rows: 3}.Grid(), Grid{100, 1, 3}},
+		{"matvec of a vocabulary", MatMulParams{M: 128256, Rows: 1}.Grid(), Grid{64128, 2, 1}},
+		{"matvec of too many rows", MatMulParams{M: 1, Rows: 1 << 20}.Grid(), Grid{1, 1, 65535}},
+		{"matmul, one tile", MatMulParams{M: 64, Rows: 64}.TileGrid(), Grid{1, 1, 1}},
+		{"matmul, ragged", MatMulParams{M: 65, Rows: 129}.TileGrid(), Grid{6, 1, 1}},
+		{"matmul, many tiles", MatMulParams{M: 128256, Rows: 4096}.TileGrid(), Grid{64128, 2, 1}},
+		{"matmul, nothing", MatMulParams{M: 0, Rows: 9}.TileGrid(), Grid{0, 1, 1}},
+		{"rope", RoPEParams{Rows: 5, NHead: 8}.Grid(), Grid{40, 1, 1}},
+		{"store", StoreKVParams{Rows: 5}.Grid(), Grid{5, 1, 1}},
+		{"attention", AttentionParams{Rows: 4096, NHead: 32}.Grid(), Grid{43691, 3, 1}},
+		{"gate", GatedActParams{Rows: 2, N: 257}.Grid(), Grid{4, 1, 1}},
+		{"bias", AddBiasParams{Rows: 3, N: 256}.Grid(), Grid{3, 1, 1}},
+	}
+	for _, tt := range tests {
+		if tt.got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, tt.got, tt.want)
+		}
+	}
+}
+
+func TestFoldCoversAll(t *testing.T) {
+	for _, n := range []int{0, 1, 65534, 65535, 65536, 65537, 131070, 131071, 1 << 20, 4294836225} {
+		g := Fold(n)
+		cells := int(g.X) * int(g.Y) * int(g.Z)
+		if cells < n || cells >= n+int(g.Y) && n > 0 || g.X > MaxGridDim || g.Y > MaxGridDim || g.Z != 1 {
+			t.Errorf("Fold(%d) = %v, %d workgroups", n, g, cells)
+		}
+	}
+}

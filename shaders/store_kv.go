@@ -1,0 +1,32 @@
+package shaders
+
+// StoreKV selects the copy of new keys and values into the cache.
+type StoreKV struct{}
+
+// Program implements Variant.
+func (StoreKV) Program() Program {
+	return Program{
+		File:     "store_kv.wgsl",
+		Entry:    "store_kv",
+		Bindings: []Access{Read, Read, Read, ReadWrite, ReadWrite, Uniform}, // k, v, pos, kc, vc, params
+	}
+}
+
+// StoreKVParams copies row r of k and v, N elements each, to row pos[r] of the caches.
+type StoreKVParams struct {
+	Rows     uint32
+	N        uint32 // nKV*headDim
+	KOff     uint32
+	KStride  uint32
+	VOff     uint32
+	VStride  uint32
+	PosOff   uint32 // [rows] u32
+	KCOff    uint32
+	KCStride uint32
+	VCOff    uint32
+	VCStride uint32
+	Pad      uint32
+}
+
+// Grid returns the workgroups: one a row.
+func (p StoreKVParams) Grid() Grid { return Fold(int(p.Rows)) }
