@@ -1,0 +1,134 @@
+package check
+
+import (
+	"fmt"
+	"math"
+)
+
+// mismatches remembers where a norm is wrong.
+type mismatches struct {
+	count              int
+	firstCol, firstRow int
+	lastRow            int
+	rows               map[int]bool
+}
+
+func (m *mismatches) add(r, i int) {
+	if m.count == 0 {
+		m.firstCol, m.firstRow, m.rows = i, r, map[int]bool{}
+	}
+	m.count++
+	m.firstCol = min(m.firstCol, i)
+	m.lastRow = r
+	m.rows[r] = true
+}
+
+// diagnoseStream says what became of the stream instead of stream + delta.
+func (o *operands) diagnoseStream(a Aspect) string {
+	scaled := func(times float32) bool {
+		same, moved := true, false
+		for r := range o.in.rows {
+			in, d := o.in.row(r), o.delta.row(r)
+			for i, got := range o.stream.row(r) {
+				want := in[i]
+				for t := float32(0); t < times; t++ {
+					want += d[i]
+				}
+				same = same && got == want
+				moved = moved || d[i] != 0
+			}
+		}
+		return same && moved
+	}
+	switch {
+	case scaled(0):
+		return "the stream after the norm is the stream before it: the write-back of the residual sum is missing"
+	case scaled(2):
+		return "the residual was added twice"
+	case o.bias != nil && scaled(1):
+		return fmt.Sprintf("the residual was added without the bias %s", o.Bias)
+	}
+	return fmt.Sprintf("stream is not stream + residual in %d of %d elements; worst at token %d, channel %d: %g for %g",
+		a.Wrong, len(o.stream.data), a.Token, a.Channel, a.Got, a.Want)
+}
+
+// hypothesis is a way for a norm to be wrong.
+type hypothesis struct {
+	reason string
+	formula
+}
+
+// hypotheses lists known faults, the most telling first.
+func (o *operands) hypotheses(in *Input) []hypothesis {
+	var list []hypothesis
+	add := func(change func(*formula), format string, args ...any) {
+		m := o.right()
+		change(&m)
+		list = append(list, hypothesis{fmt.Sprintf(format, args...), m})
+	}
+	for _, eps := range []float64{0, 1e-12, 1e-8, 1e-6, 1e-5, 1e-4, 1e-3} {
+		if float32(eps) != o.Eps {
+			add(func(m *formula) { m.eps = float64(float32(eps)) }, "eps is %g, the file says %g", eps, o.Eps)
+		}
+	}
+	for _, s := range in.Sites {
+		if s.Weight == o.Weight {
+			continue
+		}
+		if w, err := in.FileWeights(s.Weight); err == nil && len(w) == len(o.weight) {
+			add(func(m *formula) { m.weight = w }, "the weight bound to it is %s, not %s", s.Weight, o.Weight)
+		}
+	}
+	if o.Delta != "" {
+		add(func(m *formula) { m.input = func(x []float32, r int) { copy(x, o.in.row(r)) } }, "the residual was not added before the norm")
+		add(func(m *formula) {
+			m.input = func(x []float32, r int) {
+				o.input(x, r)
+				for i, d := range o.delta.row(r) {
+					x[i] += d
+				}
+			}
+		}, "the residual was added twice before the norm")
+	}
+	add(func(m *formula) { m.inv = func(sum, n, eps float64) float64 { return 1 / (math.Sqrt(sum/n) + eps) } }, "eps stands outside the root")
+	add(func(m *formula) { m.inv = func(sum, n, eps float64) float64 { return 1 / math.Sqrt(sum/(n-1)+eps) } }, "the mean is over n-1 elements")
+	add(func(m *formula) { m.plus = 1 }, "1 was added to the weight")
+	add(func(m *formula) { m.weight, m.plus = make([]float32, len(o.weight)), 1 }, "the weight was not applied")
+	return list
+}
+
+// diagnoseNorm says why a norm is wrong: where, and which known fault gives the values that are there.
+func (o *operands) diagnoseNorm(in *Input, a Aspect, where mismatches) string {
+	n := o.out.n
+	at := fmt.Sprintf("worst at token %d, channel %d: %g for %g, %.3g times the bound", a.Token, a.Channel, a.Got, a.Want, a.Ratio)
+	if math.IsNaN(float64(a.Got)) || math.IsInf(float64(a.Got), 0) {
+		at = fmt.Sprintf("token %d, channel %d is %g", a.Token, a.Channel, a.Got)
+	}
+	if tail := n - where.firstCol; tail <= n/2 {
+		if tail == 1 {
+			return fmt.Sprintf("only the last element of the row is wrong, in %d of %d rows: the row's tail is not written; %s", len(where.rows), o.out.rows, at)
+		}
+		return fmt.Sprintf("only the last %d of %d elements of the row are wrong, in %d of %d rows: the row's tail is not written; %s",
+			tail, n, len(where.rows), o.out.rows, at)
+	}
+	// Several may fit within the bound, two values of eps for instance: the closest is meant.
+	best, reason := 1.0, ""
+	for _, h := range o.hypotheses(in) {
+		worst := 0.0
+		o.each(h.formula, func(r, i int, want, bound float64) bool {
+			ratio := math.Abs(float64(o.out.row(r)[i])-want) / bound
+			worst = math.Max(worst, ratio)
+			return worst <= best // false for NaN too
+		})
+		if worst <= best {
+			best, reason = worst, h.reason
+		}
+	}
+	if reason != "" {
+		return reason + "; " + at
+	}
+	if rows := len(where.rows); rows < o.out.rows {
+		return fmt.Sprintf("%d of %d rows are wrong, tokens %d to %d; %s", rows, o.out.rows, where.firstRow, where.lastRow, at)
+	}
+	return fmt.Sprintf("%d of %d elements are outside the bound; %s", where.count, len(o.out.data), at)
+}

@@ -1,0 +1,339 @@
+// Package check says whether captured tensors are right: it recomputes every norm in float64 from its own captured
+// inputs, compares within derived bounds, and names the first fault and its likely cause.
+package check
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+
+	"cera/backend"
+	"cera/layers"
+	"cera/trace"
+)
+
+// Input is what a check of a run's norms needs.
+type Input struct {
+	Model  string // a name for the report
+	Info   backend.Info
+	Sites  []layers.NormSite // in forward order
+	Trace  *trace.Trace      // what the run captured
+	Tokens []int32           // one a row of every site
+
+	// FileWeights decodes a tensor of the checkpoint by GGUF name. It is called from several goroutines.
+	FileWeights func(name string) ([]float32, error)
+	// DeviceWeights holds the norm weights as read back from the device, by site; a site that is missing is UNMEASURED.
+	DeviceWeights map[string][]float32
+	// Reference holds the same sites of a reference run. Nil: drift is UNMEASURED, for DriftReason.
+	Reference   *trace.Trace
+	DriftReason string
+}
+
+// Norms checks every norm site:
+//
+//   - stream: the stream after equals float32(stream before + delta), and that plus the bias, bit for bit;
+//   - norm: the output is within NormBound of rms_norm of that sum in float64, times the file's weight;
+//   - weights: the device's weight equals the file's bit for bit;
+//   - drift: NMSE against the reference run is within DriftBound.
+func Norms(in Input) *Report {
+	r := &Report{Schema: Schema, Model: in.Model, Device: in.Info, Tokens: in.Tokens, Sites: make([]SiteReport, len(in.Sites))}
+	if in.Reference == nil {
+		r.Drift = in.DriftReason
+	}
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := range next {
+				r.Sites[i] = in.site(in.Sites[i])
+			}
+		})
+	}
+	for i := range in.Sites {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	r.close()
+	return r
+}
+
+// rows is a captured matrix.
+type rows struct {
+	data    []float32
+	rows, n int
+}
+
+func (m rows) row(r int) []float32 { return m.data[r*m.n : (r+1)*m.n] }
+
+// operands of one norm, complete and of fitting shapes.
+type operands struct {
+	layers.NormSite
+	in, delta, stream, out rows // delta and stream are empty where nothing is added
+	bias                   []float32
+	weight                 []float32
+}
+
+// site checks one norm.
+func (in *Input) site(n layers.NormSite) SiteReport {
+	s := SiteReport{Site: n.Site, Op: n.Op, Layer: n.Layer}
+	o, err := in.operands(n)
+	if err != nil {
+		s.Norm = failed(err.Error())
+		s.judge()
+		return s
+	}
+	if n.Delta != "" {
+		s.Stream = o.checkStream()
+	}
+	s.Norm = o.checkNorm(in)
+	s.Weights = o.checkWeights(in.DeviceWeights)
+	s.Drift = o.checkDrift(in)
+	if s.Drift.Verdict == Fail && s.Norm.Verdict == Pass && (s.Stream == nil || s.Stream.Verdict == Pass) {
+		s.Drift.Reason += "; the norm itself is right, its input is not"
+	}
+	s.judge()
+	return s
+}
+
+func failed(reason string) *Aspect { return &Aspect{Verdict: Fail, Reason: reason} }
+
+// operands collects the parts of a norm; a part that is missing or has another shape is an error.
+func (in *Input) operands(n layers.NormSite) (*operands, error) {
+	o := &operands{NormSite: n}
+	var err error
+	if o.weight, err = in.FileWeights(n.Weight); err != nil {
+		return nil, fmt.Errorf("weight %s: %w", n.Weight, err)
+	}
+	if n.Bias != "" {
+		if o.bias, err = in.FileWeights(n.Bias); err != nil {
+			return nil, fmt.Errorf("bias %s: %w", n.Bias, err)
+		}
+		if len(o.bias) != len(o.weight) {
+			return nil, fmt.Errorf("bias %s has %d elements, expected %d", n.Bias, len(o.bias), len(o.weight))
+		}
+	}
+	for _, part := range []struct {
+		site string
+		dst  *rows
+	}{{n.In, &o.in}, {n.Delta, &o.delta}, {n.Stream, &o.stream}, {n.Site, &o.out}} {
+		if part.site == "" {
+			continue
+		}
+		if *part.dst, err = in.rows(in.Trace, part.site, len(o.weight)); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// rows returns a site of a trace with a row for every token.
+func (in *Input) rows(t *trace.Trace, site string, n int) (rows, error) {
+	data, r, w, ok := t.Data(site)
+	switch {
+	case !ok:
+		return rows{}, fmt.Errorf("site %s was not captured", site)
+	case r == 0 || r != len(in.Tokens) || w != n:
+		return rows{}, fmt.Errorf("site %s is [%d, %d], expected [%d, %d]", site, r, w, len(in.Tokens), n)
+	}
+	return rows{data, r, w}, nil
+}
+
+// input writes row r of what is normed into x: float32(in + delta), plus the bias, as the kernels add.
+func (o *operands) input(x []float32, r int) {
+	copy(x, o.in.row(r))
+	if o.Delta == "" {
+		return
+	}
+	for i, d := range o.delta.row(r) {
+		x[i] += d
+		if o.bias != nil {
+			x[i] += o.bias[i]
+		}
+	}
+}
+
+// tally keeps the worst of many comparisons.
+type tally struct {
+	Aspect
+	seen bool
+}
+
+// add counts an error of got against want; anything but an error within its bound is wrong, NaN too.
+func (a *tally) add(token, channel int, got, want, err, bound float64) (ok bool) {
+	ok = err <= bound
+	ratio := err / bound
+	switch {
+	case ok && bound == 0:
+		ratio = 0
+	case math.IsNaN(ratio):
+		ratio = math.Inf(1)
+	}
+	if !ok {
+		a.Wrong++
+	}
+	if !a.seen || ratio > float64(a.Ratio) {
+		a.seen, a.Token, a.Channel = true, token, channel
+		a.Got, a.Want, a.Ratio = Number(got), Number(want), Number(ratio)
+	}
+	return ok
+}
+
+func (a *tally) verdict() {
+	a.Verdict = Pass
+	if a.Wrong > 0 || !a.seen {
+		a.Verdict = Fail
+	}
+}
+
+func (o *operands) checkStream() *Aspect {
+	var a tally
+	x := make([]float32, o.in.n)
+	for r := range o.in.rows {
+		o.input(x, r)
+		for i, got := range o.stream.row(r) {
+			err := math.Abs(float64(got) - float64(x[i]))
+			if err == 0 && math.Float32bits(got) != math.Float32bits(x[i]) {
+				err = math.SmallestNonzeroFloat64 // the zeros differ in sign
+			}
+			a.add(r, i, float64(got), float64(x[i]), err, 0)
+		}
+	}
+	a.verdict()
+	if a.Verdict == Fail {
+		a.Reason = o.diagnoseStream(a.Aspect)
+	}
+	return &a.Aspect
+}
+
+// formula is how a norm is computed; faults are other formulas.
+type formula struct {
+	eps    float64
+	weight []float32
+	input  func(x []float32, r int)
+	inv    func(sumSquares, n, eps float64) float64
+	plus   float64 // added to the weight
+}
+
+func (o *operands) right() formula {
+	return formula{
+		eps: float64(o.Eps), weight: o.weight, input: o.input,
+		inv: func(sum, n, eps float64) float64 { return 1 / math.Sqrt(sum/n+eps) },
+	}
+}
+
+// each calls f with every element's expected value and bound until f answers false.
+func (o *operands) each(m formula, f func(r, i int, want, bound float64) bool) {
+	x := make([]float32, o.out.n)
+	for r := range o.out.rows {
+		m.input(x, r)
+		var sum float64
+		for _, v := range x {
+			sum += float64(v) * float64(v)
+		}
+		inv := m.inv(sum, float64(len(x)), m.eps)
+		for i, v := range x {
+			w := float64(m.weight[i]) + m.plus
+			want := float64(v) * inv * w
+			if !f(r, i, want, NormBound(len(x), want, math.Abs(inv*w))) {
+				return
+			}
+		}
+	}
+}
+
+func (o *operands) checkNorm(in *Input) *Aspect {
+	var a tally
+	var where mismatches
+	allZero := true
+	o.each(o.right(), func(r, i int, want, bound float64) bool {
+		got := float64(o.out.row(r)[i])
+		allZero = allZero && want == 0
+		if !a.add(r, i, got, want, math.Abs(got-want), bound) {
+			where.add(r, i)
+		}
+		return true
+	})
+	a.verdict()
+	switch {
+	case a.Verdict == Fail:
+		a.Reason = o.diagnoseNorm(in, a.Aspect, where)
+	case allZero:
+		a.Verdict, a.Reason = Fail, "every expected value is zero, so that nothing was measured"
+	}
+	return &a.Aspect
+}
+
+func (o *operands) checkWeights(device map[string][]float32) *Aspect {
+	got, ok := device[o.Site]
+	if !ok {
+		return &Aspect{Verdict: Unmeasured, Reason: "the weight was not read back from the device"}
+	}
+	if len(got) != len(o.weight) {
+		return failed(fmt.Sprintf("the device's weight has %d elements, %s has %d", len(got), o.Weight, len(o.weight)))
+	}
+	var a tally
+	for i, g := range got {
+		var err float64
+		if math.Float32bits(g) != math.Float32bits(o.weight[i]) {
+			err = math.Max(math.Abs(float64(g)-float64(o.weight[i])), math.SmallestNonzeroFloat64)
+		}
+		a.add(0, i, float64(g), float64(o.weight[i]), err, 0)
+	}
+	a.verdict()
+	if a.Verdict == Fail {
+		a.Reason = fmt.Sprintf("the device's weight differs from %s in %d of %d elements, first where it is %g for %g at channel %d",
+			o.Weight, a.Wrong, len(got), a.Got, a.Want, a.Channel)
+	}
+	return &a.Aspect
+}
+
+func (o *operands) checkDrift(in *Input) *Drift {
+	d := &Drift{Bound: Number(DriftBound(o.blocks(in)))}
+	if in.Reference == nil {
+		d.Verdict, d.Reason = Unmeasured, in.DriftReason
+		return d
+	}
+	ref, err := in.rows(in.Reference, o.Site, o.out.n)
+	if err != nil {
+		d.Aspect = *failed("reference run: " + err.Error())
+		return d
+	}
+	var e, g2, w2, dot float64
+	for r := range o.out.rows {
+		want := ref.row(r)
+		for i, got := range o.out.row(r) {
+			g, w := float64(got), float64(want[i])
+			diff := math.Abs(g - w)
+			e += diff * diff
+			g2 += g * g
+			w2 += w * w
+			dot += g * w
+			if !(diff <= float64(d.MaxAbs)) {
+				d.MaxAbs, d.Token, d.Channel, d.Got, d.Want = Number(diff), r, i, Number(g), Number(w)
+			}
+		}
+	}
+	d.NMSE, d.Cosine = Number(e/w2), Number(dot/math.Sqrt(g2*w2))
+	d.Ratio = d.NMSE / d.Bound
+	switch {
+	case w2 == 0:
+		d.Verdict, d.Reason = Fail, "the reference is all zero"
+	case d.NMSE <= d.Bound:
+		d.Verdict = Pass
+	default:
+		d.Verdict = Fail
+		d.Reason = fmt.Sprintf("NMSE %.3g against the reference run, bound %.3g; largest at token %d, channel %d: %g for %g",
+			d.NMSE, d.Bound, d.Token, d.Channel, d.Got, d.Want)
+	}
+	return d
+}
+
+// blocks returns how many blocks, or parts of one, the run had passed before this norm.
+func (o *operands) blocks(in *Input) int {
+	if o.Layer >= 0 {
+		return o.Layer + 1
+	}
+	return len(in.Sites) / 2
+}

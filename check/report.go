@@ -1,0 +1,178 @@
+package check
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"cera/backend"
+)
+
+// Verdict is the outcome of a check. What was not measured never counts as passed.
+type Verdict string
+
+const (
+	Pass       Verdict = "PASS"
+	Fail       Verdict = "FAIL"
+	Unmeasured Verdict = "UNMEASURED"
+)
+
+// Schema names the form of the JSON report.
+const Schema = "cera-check-1"
+
+// Report is the outcome of a check of every norm of a run.
+type Report struct {
+	Schema  string       `json:"schema"`
+	Verdict Verdict      `json:"verdict"`
+	Model   string       `json:"model"`
+	Device  backend.Info `json:"device"`
+	Tokens  []int32      `json:"tokens"`
+	First   *Fault       `json:"first_fault"` // nil where nothing failed
+	Sites   []SiteReport `json:"sites"`       // in forward order
+	Passed  int          `json:"passed"`
+	Failed  int          `json:"failed"`
+	Missed  int          `json:"unmeasured"`
+	Drift   string       `json:"drift_unmeasured,omitempty"` // why there was no reference run
+}
+
+// Fault is the first thing that is wrong, in forward order.
+type Fault struct {
+	Site   string `json:"site"`
+	Op     string `json:"op"`     // the kernel that made it
+	Layer  int    `json:"layer"`  // -1 outside the blocks
+	Aspect string `json:"aspect"` // stream, norm, weights or drift
+	Reason string `json:"reason"`
+}
+
+// SiteReport is the outcome for one norm.
+type SiteReport struct {
+	Site    string  `json:"site"`
+	Op      string  `json:"op"`
+	Layer   int     `json:"layer"`
+	Verdict Verdict `json:"verdict"`
+	Stream  *Aspect `json:"stream"` // nil where the norm adds nothing
+	Norm    *Aspect `json:"norm"`
+	Weights *Aspect `json:"weights"`
+	Drift   *Drift  `json:"drift"`
+}
+
+// Aspect is one comparison of a site. Token and Channel are where the error is largest in proportion to its bound.
+type Aspect struct {
+	Verdict Verdict `json:"verdict"`
+	Token   int     `json:"token"`
+	Channel int     `json:"channel"`
+	Got     Number  `json:"got"`
+	Want    Number  `json:"want"`
+	Ratio   Number  `json:"error_over_bound"` // at most 1 passes
+	Wrong   int     `json:"wrong"`            // elements outside the bound
+	Reason  string  `json:"reason,omitempty"`
+}
+
+// Drift is the comparison with the reference run.
+type Drift struct {
+	Aspect
+	NMSE   Number `json:"nmse"`
+	Bound  Number `json:"nmse_bound"`
+	Cosine Number `json:"cosine"`
+	MaxAbs Number `json:"max_abs"`
+}
+
+// Number is a float64 that JSON can hold: NaN and infinities are written as strings.
+type Number float64
+
+func (n Number) MarshalJSON() ([]byte, error) {
+	if v := float64(n); math.IsNaN(v) || math.IsInf(v, 0) {
+		return json.Marshal(strconv.FormatFloat(v, 'g', -1, 64))
+	}
+	return json.Marshal(float64(n))
+}
+
+func (n *Number) UnmarshalJSON(b []byte) error {
+	var s string
+	if json.Unmarshal(b, &s) == nil {
+		v, err := strconv.ParseFloat(s, 64)
+		*n = Number(v)
+		return err
+	}
+	return json.Unmarshal(b, (*float64)(n))
+}
+
+// ExitCode is 0 if everything that must be measured was measured and passed, else 1.
+func (r *Report) ExitCode() int {
+	if r.Verdict == Pass {
+		return 0
+	}
+	return 1
+}
+
+// close counts the verdicts of the sites and names the first fault.
+func (r *Report) close() {
+	for _, s := range r.Sites {
+		switch s.Verdict {
+		case Pass:
+			r.Passed++
+		case Fail:
+			r.Failed++
+		default:
+			r.Missed++
+		}
+		if r.First == nil && s.Verdict == Fail {
+			r.First = s.fault()
+		}
+	}
+	switch {
+	case len(r.Sites) == 0:
+		r.Verdict = Fail
+		r.First = &Fault{Layer: -1, Reason: "no norm was checked"}
+	case r.Failed > 0:
+		r.Verdict = Fail
+	case r.Missed > 0:
+		r.Verdict = Unmeasured
+	default:
+		r.Verdict = Pass
+	}
+}
+
+// aspects lists what was compared, the cause before its consequence.
+func (s *SiteReport) aspects() []namedAspect {
+	list := []namedAspect{{"weights", s.Weights}, {"stream", s.Stream}, {"norm", s.Norm}}
+	if s.Drift != nil {
+		list = append(list, namedAspect{"drift", &s.Drift.Aspect})
+	}
+	return list
+}
+
+type namedAspect struct {
+	name string
+	*Aspect
+}
+
+// fault describes the site's failing aspects; the first names the fault.
+func (s *SiteReport) fault() *Fault {
+	f := &Fault{Site: s.Site, Op: s.Op, Layer: s.Layer}
+	for _, a := range s.aspects() {
+		if a.Aspect == nil || a.Verdict != Fail {
+			continue
+		}
+		if f.Aspect == "" {
+			f.Aspect, f.Reason = a.name, a.Reason
+		} else if a.name != "drift" {
+			f.Reason += "; " + a.name + ": " + a.Reason
+		}
+	}
+	return f
+}
+
+// judge sets the site's verdict from its aspects. Drift that was not measured does not hold a site back.
+func (s *SiteReport) judge() {
+	s.Verdict = Pass
+	for _, a := range s.aspects() {
+		switch {
+		case a.Aspect == nil:
+		case a.Verdict == Fail:
+			s.Verdict = Fail
+		case a.Verdict == Unmeasured && a.name != "drift" && s.Verdict == Pass:
+			s.Verdict = Unmeasured
+		}
+	}
+}

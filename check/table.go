@@ -1,0 +1,66 @@
+package check
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+)
+
+// WriteTable writes the report for people: what ran where, a line a norm, and the verdict with the first fault.
+func (r *Report) WriteTable(out io.Writer) error {
+	fmt.Fprintf(out, "model   %s\ndevice  %s: %s", r.Model, r.Device.Backend, r.Device.Adapter)
+	if r.Device.Driver != "" {
+		fmt.Fprintf(out, " (%s)", r.Device.Driver)
+	}
+	if r.Device.Software && r.Device.Backend == "gpu" {
+		fmt.Fprint(out, ", a software adapter")
+	}
+	fmt.Fprintf(out, "\ntokens  %d\n\n", len(r.Tokens))
+
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "site\tmade by\tstream\tnorm, error/bound\tweights\tdrift, NMSE\tverdict")
+	for _, s := range r.Sites {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Site, s.Op, word(s.Stream), ratio(s.Norm), word(s.Weights), s.Drift, s.Verdict)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	if r.Drift != "" {
+		fmt.Fprintf(out, "drift is UNMEASURED: %s\n", r.Drift)
+	}
+	if f := r.First; f != nil {
+		if f.Site == "" {
+			fmt.Fprintf(out, "first fault: %s\n", f.Reason)
+		} else {
+			fmt.Fprintf(out, "first fault: %s (%s), %s: %s\n", f.Site, f.Op, f.Aspect, f.Reason)
+		}
+	}
+	_, err := fmt.Fprintf(out, "%s: %d norms passed, %d failed, %d unmeasured\n", r.Verdict, r.Passed, r.Failed, r.Missed)
+	return err
+}
+
+func word(a *Aspect) string {
+	if a == nil {
+		return "-"
+	}
+	return string(a.Verdict)
+}
+
+func ratio(a *Aspect) string {
+	if a == nil || a.Verdict == Unmeasured {
+		return word(a)
+	}
+	return fmt.Sprintf("%s %.2g", a.Verdict, float64(a.Ratio))
+}
+
+// String is the drift's cell of the table.
+func (d *Drift) String() string {
+	if d == nil {
+		return "-"
+	}
+	if d.Verdict == Unmeasured {
+		return string(d.Verdict)
+	}
+	return fmt.Sprintf("%s %.1e", d.Verdict, float64(d.NMSE))
+}

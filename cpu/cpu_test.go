@@ -1,0 +1,13 @@
+package cpu_test
+
+import (
+	"testing"
+
+	"cera/backend"
+	"cera/backend/backendtest"
+	"cera/cpu"
+)
+
+func TestConformance(t *testing.T) {
+	backendtest.RunAll(t, func(*testing.T) backend.Backend { return cpu.New() })
+}

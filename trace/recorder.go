@@ -1,0 +1,113 @@
+package trace
+
+import "cera/backend"
+
+// Recorder is a probe of the forward pass (layers.Probe): it copies the tensors of the sites it wants on the device,
+// between two dispatches of the run that is being recorded, and reads them back after.
+type Recorder struct {
+	be      backend.Backend
+	want    func(site string) bool
+	pending []capture                // of the chunk, in order
+	free    map[[2]int][]capture     // captures to use again, by shape
+	weights map[string]weightCapture // by norm site, in the first chunk
+	host    map[string][]float32     // read back
+}
+
+// capture is a copy of a tensor on the device.
+type capture struct {
+	site string
+	t    backend.Tensor // [rows, n]
+}
+
+type weightCapture struct{ copy, of backend.Tensor }
+
+// NewRecorder returns a recorder of the sites that want accepts.
+func NewRecorder(be backend.Backend, want func(site string) bool) *Recorder {
+	return &Recorder{be: be, want: want, free: map[[2]int][]capture{}, weights: map[string]weightCapture{}, host: map[string][]float32{}}
+}
+
+// Site captures t, [rows, n], with the bias [1, n] added to the copy where it is valid.
+func (r *Recorder) Site(site string, t, bias backend.Tensor) {
+	if !r.want(site) {
+		return
+	}
+	c := r.take(t.Rows, t.N)
+	c.site = site
+	r.be.Copy(c.t, t)
+	if bias.Valid() {
+		r.be.AddBias(c.t, bias)
+	}
+	r.pending = append(r.pending, c)
+}
+
+// Norm captures the weight [1, n] bound to the norm at a site, once, if the site is wanted. A weight that changes
+// between chunks is captured again.
+func (r *Recorder) Norm(site string, w backend.Tensor) {
+	if !r.want(site) {
+		return
+	}
+	if old, ok := r.weights[site]; ok && old.of == w {
+		return
+	}
+	c := r.take(w.Rows, w.N)
+	r.be.Copy(c.t, w)
+	r.weights[site] = weightCapture{c.t, w}
+	delete(r.host, site)
+}
+
+// take returns device memory of a shape.
+func (r *Recorder) take(rows, n int) capture {
+	key := [2]int{rows, n}
+	if list := r.free[key]; len(list) > 0 {
+		c := list[len(list)-1]
+		r.free[key] = list[:len(list)-1]
+		return c
+	}
+	return capture{t: r.be.Alloc("capture", rows, n)}
+}
+
+// Collect waits for the device and moves what was captured since the last Collect into tr.
+func (r *Recorder) Collect(tr *Trace) error {
+	for _, c := range r.pending {
+		data := make([]float32, c.t.Rows*c.t.N)
+		if err := r.be.Read(data, c.t); err != nil {
+			return err
+		}
+		if err := tr.Append(c.site, c.t.Rows, c.t.N, data); err != nil {
+			return err
+		}
+		key := [2]int{c.t.Rows, c.t.N}
+		r.free[key] = append(r.free[key], c)
+	}
+	r.pending = r.pending[:0]
+	for site, w := range r.weights {
+		if r.host[site] != nil {
+			continue
+		}
+		data := make([]float32, w.copy.N)
+		if err := r.be.Read(data, w.copy); err != nil {
+			return err
+		}
+		r.host[site] = data
+	}
+	return nil
+}
+
+// Weights returns the weights of the norms as read back from the device, by norm site. The map is the recorder's own.
+func (r *Recorder) Weights() map[string][]float32 { return r.host }
+
+// Close releases the recorder's memory on the device.
+func (r *Recorder) Close() {
+	for _, c := range r.pending {
+		r.be.Free(c.t)
+	}
+	for _, list := range r.free {
+		for _, c := range list {
+			r.be.Free(c.t)
+		}
+	}
+	for _, w := range r.weights {
+		r.be.Free(w.copy)
+	}
+	r.pending, r.free, r.weights = nil, nil, nil
+}
