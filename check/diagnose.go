@@ -3,6 +3,9 @@ package check
 import (
 	"fmt"
 	"math"
+	"slices"
+
+	"cera/layers"
 )
 
 // mismatches remembers where a norm is wrong.
@@ -25,14 +28,17 @@ func (m *mismatches) add(r, i int) {
 
 // diagnoseStream says what became of the stream instead of stream + delta.
 func (o *operands) diagnoseStream(a Aspect) string {
-	scaled := func(times float32) bool {
+	added := func(times int, bias bool) bool {
 		same, moved := true, false
 		for r := range o.in.rows {
 			in, d := o.in.row(r), o.delta.row(r)
 			for i, got := range o.stream.row(r) {
 				want := in[i]
-				for t := float32(0); t < times; t++ {
+				for range times {
 					want += d[i]
+				}
+				if bias && o.bias != nil {
+					want += o.bias[i]
 				}
 				same = same && got == want
 				moved = moved || d[i] != 0
@@ -41,11 +47,11 @@ func (o *operands) diagnoseStream(a Aspect) string {
 		return same && moved
 	}
 	switch {
-	case scaled(0):
+	case added(0, false):
 		return "the stream after the norm is the stream before it: the write-back of the residual sum is missing"
-	case scaled(2):
+	case added(2, true):
 		return "the residual was added twice"
-	case o.bias != nil && scaled(1):
+	case o.bias != nil && added(1, false):
 		return fmt.Sprintf("the residual was added without the bias %s", o.Bias)
 	}
 	return fmt.Sprintf("stream is not stream + residual in %d of %d elements; worst at token %d, channel %d: %g for %g",
@@ -83,9 +89,13 @@ func (o *operands) hypotheses(in *Input) []hypothesis {
 		add(func(m *formula) { m.input = func(x []float32, r int) { copy(x, o.in.row(r)) } }, "the residual was not added before the norm")
 		add(func(m *formula) {
 			m.input = func(x []float32, r int) {
-				o.input(x, r)
+				copy(x, o.in.row(r))
 				for i, d := range o.delta.row(r) {
 					x[i] += d
+					x[i] += d
+					if o.bias != nil {
+						x[i] += o.bias[i]
+					}
 				}
 			}
 		}, "the residual was added twice before the norm")
@@ -104,7 +114,11 @@ func (o *operands) diagnoseNorm(in *Input, a Aspect, where mismatches) string {
 	if math.IsNaN(float64(a.Got)) || math.IsInf(float64(a.Got), 0) {
 		at = fmt.Sprintf("token %d, channel %d is %g", a.Token, a.Channel, a.Got)
 	}
-	if tail := n - where.firstCol; tail <= n/2 {
+	if reason := o.unwritten(in); reason != "" {
+		return reason + "; " + at
+	}
+	// Stale values may be right by chance, but not most of them.
+	if tail := n - where.firstCol; tail <= n/2 && 2*where.count > len(where.rows)*tail {
 		if tail == 1 {
 			return fmt.Sprintf("only the last element of the row is wrong, in %d of %d rows: the row's tail is not written; %s", len(where.rows), o.out.rows, at)
 		}
@@ -131,4 +145,36 @@ func (o *operands) diagnoseNorm(in *Input, a Aspect, where mismatches) string {
 		return fmt.Sprintf("%d of %d rows are wrong, tokens %d to %d; %s", rows, o.out.rows, where.firstRow, where.lastRow, at)
 	}
 	return fmt.Sprintf("%d of %d elements are outside the bound; %s", where.count, len(o.out.data), at)
+}
+
+// unwritten recognises an output that the kernel never wrote: it is zero, or what the norm before left there.
+func (o *operands) unwritten(in *Input) string {
+	if !slices.ContainsFunc(o.out.data, func(v float32) bool { return v != 0 }) {
+		return "the output is all zero: nothing was written"
+	}
+	i := slices.IndexFunc(in.Sites, func(s layers.NormSite) bool { return s.Site == o.Site })
+	if i < 1 {
+		return ""
+	}
+	if before, _, _, _ := in.Trace.Data(in.Sites[i-1].Site); sameBits(before, o.out.data) {
+		return fmt.Sprintf("the output is still that of %s: nothing was written", in.Sites[i-1].Site)
+	}
+	return ""
+}
+
+// otherWeight names the norm weight of another site that has these values.
+func (o *operands) otherWeight(in *Input, values []float32) string {
+	for _, s := range in.Sites {
+		if s.Weight == o.Weight {
+			continue
+		}
+		if w, err := in.FileWeights(s.Weight); err == nil && sameBits(w, values) {
+			return s.Weight
+		}
+	}
+	return ""
+}
+
+func sameBits(a, b []float32) bool {
+	return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 }

@@ -3,6 +3,7 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -21,7 +22,8 @@ type Input struct {
 	Trace  *trace.Trace      // what the run captured
 	Tokens []int32           // one a row of every site
 
-	// FileWeights decodes a tensor of the checkpoint by GGUF name. It is called from several goroutines.
+	// FileWeights decodes a tensor of the checkpoint by GGUF name. It is called from several goroutines. Nil fails
+	// every site.
 	FileWeights func(name string) ([]float32, error)
 	// DeviceWeights holds the norm weights as read back from the device, by site; a site that is missing is UNMEASURED.
 	DeviceWeights map[string][]float32
@@ -88,7 +90,7 @@ func (in *Input) site(n layers.NormSite) SiteReport {
 		s.Stream = o.checkStream()
 	}
 	s.Norm = o.checkNorm(in)
-	s.Weights = o.checkWeights(in.DeviceWeights)
+	s.Weights = o.checkWeights(in)
 	s.Drift = o.checkDrift(in)
 	if s.Drift.Verdict == Fail && s.Norm.Verdict == Pass && (s.Stream == nil || s.Stream.Verdict == Pass) {
 		s.Drift.Reason += "; the norm itself is right, its input is not"
@@ -102,6 +104,9 @@ func failed(reason string) *Aspect { return &Aspect{Verdict: Fail, Reason: reaso
 // operands collects the parts of a norm; a part that is missing or has another shape is an error.
 func (in *Input) operands(n layers.NormSite) (*operands, error) {
 	o := &operands{NormSite: n}
+	if in.FileWeights == nil {
+		return nil, errors.New("there is no file to take the weights from")
+	}
 	var err error
 	if o.weight, err = in.FileWeights(n.Weight); err != nil {
 		return nil, fmt.Errorf("weight %s: %w", n.Weight, err)
@@ -130,6 +135,9 @@ func (in *Input) operands(n layers.NormSite) (*operands, error) {
 
 // rows returns a site of a trace with a row for every token.
 func (in *Input) rows(t *trace.Trace, site string, n int) (rows, error) {
+	if t == nil {
+		return rows{}, fmt.Errorf("site %s was not captured: there is no trace", site)
+	}
 	data, r, w, ok := t.Data(site)
 	switch {
 	case !ok:
@@ -160,9 +168,10 @@ type tally struct {
 	seen bool
 }
 
-// add counts an error of got against want; anything but an error within its bound is wrong, NaN too.
+// add counts an error of got against want; anything but an error within a finite bound is wrong, NaN too. (Where want
+// is infinite, so are the error and its bound.)
 func (a *tally) add(token, channel int, got, want, err, bound float64) (ok bool) {
-	ok = err <= bound
+	ok = err <= bound && !math.IsInf(bound, 1)
 	ratio := err / bound
 	switch {
 	case ok && bound == 0:
@@ -236,7 +245,7 @@ func (o *operands) each(m formula, f func(r, i int, want, bound float64) bool) {
 		for i, v := range x {
 			w := float64(m.weight[i]) + m.plus
 			want := float64(v) * inv * w
-			if !f(r, i, want, NormBound(len(x), want, math.Abs(inv*w))) {
+			if !f(r, i, want, NormBound(len(x), want, math.Abs(w)*math.Max(1, inv))) {
 				return
 			}
 		}
@@ -265,8 +274,8 @@ func (o *operands) checkNorm(in *Input) *Aspect {
 	return &a.Aspect
 }
 
-func (o *operands) checkWeights(device map[string][]float32) *Aspect {
-	got, ok := device[o.Site]
+func (o *operands) checkWeights(in *Input) *Aspect {
+	got, ok := in.DeviceWeights[o.Site]
 	if !ok {
 		return &Aspect{Verdict: Unmeasured, Reason: "the weight was not read back from the device"}
 	}
@@ -285,6 +294,9 @@ func (o *operands) checkWeights(device map[string][]float32) *Aspect {
 	if a.Verdict == Fail {
 		a.Reason = fmt.Sprintf("the device's weight differs from %s in %d of %d elements, first where it is %g for %g at channel %d",
 			o.Weight, a.Wrong, len(got), a.Got, a.Want, a.Channel)
+		if other := o.otherWeight(in, got); other != "" {
+			a.Reason = fmt.Sprintf("the device's weight is %s, not %s", other, o.Weight)
+		}
 	}
 	return &a.Aspect
 }

@@ -44,7 +44,8 @@ type Fault struct {
 	Reason string `json:"reason"`
 }
 
-// SiteReport is the outcome for one norm.
+// SiteReport is the outcome for one norm. Where a part of the norm is missing or has another shape, nothing can be
+// compared: Norm fails and says which part, and the other aspects are nil.
 type SiteReport struct {
 	Site    string  `json:"site"`
 	Op      string  `json:"op"`

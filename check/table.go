@@ -36,6 +36,9 @@ func (r *Report) WriteTable(out io.Writer) error {
 			fmt.Fprintf(out, "first fault: %s (%s), %s: %s\n", f.Site, f.Op, f.Aspect, f.Reason)
 		}
 	}
+	if r.Verdict == Unmeasured {
+		fmt.Fprintf(out, "not measured: %s\n", r.missing())
+	}
 	_, err := fmt.Fprintf(out, "%s: %d norms passed, %d failed, %d unmeasured\n", r.Verdict, r.Passed, r.Failed, r.Missed)
 	return err
 }
@@ -63,4 +66,16 @@ func (d *Drift) String() string {
 		return string(d.Verdict)
 	}
 	return fmt.Sprintf("%s %.1e", d.Verdict, float64(d.NMSE))
+}
+
+// missing says what the first site lacks that must be measured.
+func (r *Report) missing() string {
+	for _, s := range r.Sites {
+		for _, a := range s.aspects() {
+			if a.Aspect != nil && a.Verdict == Unmeasured && a.name != "drift" {
+				return fmt.Sprintf("%s of %s: %s", a.name, s.Site, a.Reason)
+			}
+		}
+	}
+	return ""
 }

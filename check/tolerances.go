@@ -9,39 +9,49 @@ const (
 
 	normSlack   = 16  // operations of a norm beside the long sum, in units
 	groupSize   = 256 // threads that share a row's sum
-	driftPerOp  = 256 // relative error of one block's branch, in units
-	expUnits    = 16  // exp, division and product of an activation, in units
+	dotSlack    = 4   // roundings of an inner product beside its own, in units
+	driftPerOp  = 256 // relative error of one block, in units
+	expUnits    = 16  // exp, division and products of an activation, in units
 	expPerInput = 4   // growth of exp's error with its argument, in units
+	expVanishes = 104 // exp(-x) is below the smallest float32 from here on
+	softmaxUnit = 40  // exp, subtraction and rescaling of a softmax, in units, and again for each unit of score
+	softmaxSums = 4   // roundings of a softmax for each position: two sums, two rescalings
+	largeV      = 16  // |V| up to which flushed weights are accounted for
 )
 
 // NormBound bounds |got - want| of one element of a norm over n elements, where want is its value and gain is
-// |weight| / rms(row).
+// |weight| * max(1, 1/rms(row)).
 func NormBound(n int, want, gain float64) float64 {
 	return (float64(n)/groupSize+normSlack)*unit*math.Abs(want) + tiny*(1+gain)
 }
 
-// RoundingBound bounds the error of adding two float32 numbers to the value v.
+// RoundingBound bounds the error of one float32 operation whose exact value is v.
 func RoundingBound(v float64) float64 { return unit*math.Abs(v) + tiny }
 
 // DotBound bounds the error of a float32 inner product of k terms, in any order of summation, with abs the sum of the
 // terms' magnitudes.
-func DotBound(k int, abs float64) float64 { return float64(k+4)*unit*abs + float64(k)*tiny }
+func DotBound(k int, abs float64) float64 {
+	return float64(k+dotSlack)*unit*abs + float64(2*k)*tiny
+}
 
-// ActBound bounds the error of act(g) * up, where want is its value.
+// ActBound bounds the error of SiLU(g) * up, where want is its value, for |up| up to expPerInput where exp(-|g|) vanishes.
 func ActBound(g, want float64) float64 {
-	return (expUnits + expPerInput*math.Abs(g)) * (unit*math.Abs(want) + tiny)
+	// The part of exp's error that reaches the result: all for g << 0, none for g >> 0.
+	share := 1 / (1 + math.Exp(g))
+	units := expUnits + expPerInput*math.Min(math.Abs(g), expVanishes)*share
+	return units * (unit*math.Abs(want) + tiny)
 }
 
 // AttentionBound bounds the error of one element of softmax(scores)·V over a number of positions. size is the largest
 // sum of magnitudes behind a score, abs the weighted mean of |V|.
 func AttentionBound(headDim, positions int, size, abs float64) float64 {
-	score := DotBound(headDim, size)
-	weight := 2*score + (expUnits+expPerInput*2*size)*unit
-	return (2*weight+float64(positions+expUnits)*unit)*abs + tiny
+	scores := 2 * DotBound(headDim, size)
+	sums := (softmaxUnit*(1+size) + softmaxSums*float64(positions)) * unit
+	return (scores+sums)*abs + largeV*float64(positions)*tiny
 }
 
-// DriftBound is the largest NMSE against the reference run after a number of blocks: the blocks' relative errors add up
-// at worst.
+// DriftBound is the largest NMSE against the reference run after a number of blocks, if the blocks' relative errors
+// add up at worst.
 func DriftBound(blocks int) float64 {
 	e := float64(blocks+1) * driftPerOp * unit
 	return e * e

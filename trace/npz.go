@@ -7,37 +7,69 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/gomlx/gomlx/types/tensors"
 	"github.com/gomlx/gomlx/types/tensors/numpy"
 )
 
-const tokensName = "tokens"
+const (
+	tokensName = "tokens"
+	extension  = ".npy"
 
-// Read reads a .npz file: "tokens" as int32 or int64, every other array as float32 [rows, n] or [n], which is one row.
-// Sites keep the file's order.
+	// What the arrays of a file may take when unpacked: inflation times the file, or smallTrace bytes where that is
+	// more. Captured numbers hardly compress, a site of zeros shrinks by a thousand: the one passes at any size, the
+	// other in a small trace or beside others.
+	inflation  = 64
+	smallTrace = 64 << 20
+)
+
+// Read reads an .npz file as numpy and Write make it, compressed or not: "tokens" as int32 or int64 [n], every other
+// array as float32 [rows, n], or [n], which is one row; further dimensions, as [rows, heads, n], make longer rows.
+// Arrays in column-major order are turned round; other types, big-endian ones and float64 too, are refused. Sites keep
+// the file's order.
+//
+// Errors name the file and the array. Arrays that take more than 64 times the file's size, and more than 64 MiB, are
+// refused before they are unpacked.
 func Read(path string) (*Trace, error) {
-	t, err := read(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	t, err := read(f, info.Size(), max(smallTrace, inflation*uint64(info.Size())))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return t, nil
 }
 
-func read(path string) (*Trace, error) {
-	z, err := zip.OpenReader(path)
+// read reads an archive of size bytes whose arrays take at most limit bytes.
+func read(r io.ReaderAt, size int64, limit uint64) (*Trace, error) {
+	z, err := zip.NewReader(r, size)
 	if err != nil {
-		return nil, fmt.Errorf("not an .npz file: %w", errors.Unwrap(wrapped(err)))
+		return nil, fmt.Errorf("not an .npz file: %w", err)
 	}
-	defer z.Close()
+	if len(z.File) == 0 {
+		return nil, errors.New("it is empty, expected arrays")
+	}
 	t := New()
+	// Members may share bytes in a hostile file: their sizes are limited together and not one by one.
+	left := limit
 	for _, f := range z.File {
-		name, ok := strings.CutSuffix(f.Name, ".npy")
-		if !ok {
-			return nil, fmt.Errorf("member %q is not an .npy array", f.Name)
+		name, ok := strings.CutSuffix(f.Name, extension)
+		if !ok || name == "" {
+			return nil, fmt.Errorf("member %q is not an array: its name does not end in %s", f.Name, extension)
 		}
+		if f.UncompressedSize64 > left {
+			return nil, fmt.Errorf("array %q: %d bytes unpacked, which takes the arrays of a file of %d bytes over the limit of %d",
+				name, f.UncompressedSize64, size, limit)
+		}
+		left -= f.UncompressedSize64
 		if err := t.readMember(f, name); err != nil {
 			return nil, fmt.Errorf("array %q: %w", name, err)
 		}
@@ -45,133 +77,92 @@ func read(path string) (*Trace, error) {
 	return t, nil
 }
 
-// wrapped makes sure that there is something to unwrap.
-func wrapped(err error) error {
-	if errors.Unwrap(err) != nil {
-		return err
+// readMember adds one array.
+func (t *Trace) readMember(f *zip.File, name string) error {
+	if t.sites[name] != nil || name == tokensName && t.Tokens != nil {
+		return errors.New("it is there twice")
 	}
-	return fmt.Errorf("%w", err)
-}
-
-// readMember adds one array. The numpy package panics on some malformed headers, and takes the shape at its word.
-func (t *Trace) readMember(f *zip.File, name string) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("malformed array: %v", p)
-		}
-	}()
 	rc, err := f.Open()
 	if err != nil {
 		return err
 	}
 	defer rc.Close()
-	raw, err := io.ReadAll(rc)
+	return t.readArray(name, rc, f.UncompressedSize64)
+}
+
+// readArray adds one array, whose header and elements take size bytes of r.
+func (t *Trace) readArray(name string, r io.Reader, size uint64) error {
+	h, err := readHeader(r)
 	if err != nil {
 		return err
 	}
-	elements, err := headerElements(raw)
-	if err != nil {
-		return err
-	}
-	if elements > uint64(len(raw)) {
-		return fmt.Errorf("its shape has %d elements, the file only %d bytes for it", elements, len(raw))
-	}
-	a, err := numpy.FromNpyReader(bytes.NewReader(raw))
-	if err != nil {
-		return err
-	}
-	dims := a.Shape().Dimensions
+	want := "<f4 (float32)"
 	if name == tokensName {
-		return t.setTokens(a)
+		want = "<i4 or <i8 (int32, int64)"
 	}
-	data, ok := flat[float32](a)
-	if !ok {
-		return fmt.Errorf("it holds %s, expected float32", a.DType())
+	if item := itemSize[h.descr]; item == 0 || (name == tokensName) == (h.descr == "<f4") {
+		return fmt.Errorf("its elements are %s, expected %s, little-endian", h.descr, want)
+	} else if h.elements > size/item || h.elements*item+h.size != size {
+		return fmt.Errorf("its shape %v of %s takes %d elements, but it has %d bytes for them", h.shape, h.descr, h.elements, int64(size-h.size))
 	}
-	switch len(dims) {
-	case 1:
-		return t.Append(name, 1, dims[0], data)
-	case 2:
-		return t.Append(name, dims[0], dims[1], data)
-	}
-	return fmt.Errorf("it has shape %v, expected [tokens, n]", dims)
-}
-
-func (t *Trace) setTokens(a *tensors.Tensor) error {
-	if ids, ok := flat[int32](a); ok {
-		t.Tokens = ids
-		return nil
-	}
-	wide, ok := flat[int64](a)
-	if !ok {
-		return fmt.Errorf("it holds %s, expected int32", a.DType())
-	}
-	t.Tokens = make([]int32, len(wide))
-	for i, id := range wide {
-		t.Tokens[i] = int32(id)
-		if int64(t.Tokens[i]) != id {
-			return fmt.Errorf("token %d at position %d does not fit 32 bits", id, i)
-		}
-	}
-	return nil
-}
-
-// flat copies the elements out of a tensor of type T.
-func flat[T float32 | int32 | int64](a *tensors.Tensor) (data []T, ok bool) {
-	a.ConstFlatData(func(f any) {
-		if s, is := f.([]T); is {
-			data, ok = append([]T(nil), s...), true
-		}
-	})
-	return data, ok
-}
-
-// Write writes the trace as a compressed .npz that numpy reads: float32 arrays in the order of the sites, and the tokens
-// as int32. The file appears whole or not at all.
-func (t *Trace) Write(path string) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".tmp*")
-	if err != nil {
+	switch {
+	case name == tokensName && len(h.shape) == 1:
+		t.Tokens, err = readTokens(h, r)
 		return err
-	}
-	defer func() {
+	case name != tokensName && len(h.shape) > 0:
+		data, err := readElements[float32](h, r)
 		if err != nil {
-			tmp.Close()
-			os.Remove(tmp.Name())
-			err = fmt.Errorf("%s: %w", path, err)
+			return err
+		}
+		rows := 1
+		if len(h.shape) > 1 {
+			rows = h.shape[0]
+		}
+		t.sites[name] = &site{n: len(data) / rows, data: data}
+		t.order = append(t.order, name)
+		return nil
+	case name == tokensName:
+		return fmt.Errorf("its shape is %v, expected [tokens]", h.shape)
+	}
+	return fmt.Errorf("its shape is %v, expected [rows, n]", h.shape)
+}
+
+func readTokens(h *npyHeader, r io.Reader) ([]int32, error) {
+	if h.descr == "<i4" {
+		return readElements[int32](h, r)
+	}
+	wide, err := readElements[int64](h, r)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]int32, len(wide))
+	for i, id := range wide {
+		ids[i] = int32(id)
+		if int64(ids[i]) != id {
+			return nil, fmt.Errorf("token %d at position %d does not fit 32 bits", id, i)
+		}
+	}
+	return ids, nil
+}
+
+// readElements reads the elements after a header, row-major, to the end of the member.
+func readElements[T float32 | int32 | int64](h *npyHeader, r io.Reader) (data []T, err error) {
+	// The numpy package answers some malformed arrays with a panic.
+	defer func() {
+		if p := recover(); p != nil {
+			data, err = nil, fmt.Errorf("malformed array: %v", p)
 		}
 	}()
-	z := zip.NewWriter(tmp)
-	if len(t.Tokens) > 0 {
-		if err := writeMember(z, tokensName, tensors.FromFlatDataAndDimensions(t.Tokens, len(t.Tokens))); err != nil {
-			return err
-		}
-	}
-	for _, name := range t.order {
-		a, ok := t.Tensor(name)
-		if !ok {
-			return fmt.Errorf("site %s has no rows", name)
-		}
-		if err := writeMember(z, name, a); err != nil {
-			return err
-		}
-	}
-	if err := z.Close(); err != nil {
-		return err
-	}
-	// CreateTemp makes files for the owner alone; a trace is an ordinary file.
-	if err := tmp.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := tmp.Close(); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
-}
-
-func writeMember(z *zip.Writer, name string, a *tensors.Tensor) error {
-	w, err := z.Create(name + ".npy")
+	a, err := numpy.FromNpyReader(io.MultiReader(bytes.NewReader(h.encode()), r))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return numpy.ToNpyWriter(a, w)
+	defer a.FinalizeAll()
+	// The archive compares its checksum where a member ends.
+	if n, err := io.Copy(io.Discard, r); err != nil {
+		return nil, err
+	} else if n > 0 {
+		return nil, fmt.Errorf("%d bytes follow the array", n)
+	}
+	return tensors.CopyFlatData[T](a), nil
 }

@@ -1,6 +1,10 @@
 package trace
 
-import "cera/backend"
+import (
+	"fmt"
+
+	"cera/backend"
+)
 
 // Recorder is a probe of the forward pass (layers.Probe): it copies the tensors of the sites it wants on the device,
 // between two dispatches of the run that is being recorded, and reads them back after.
@@ -9,7 +13,7 @@ type Recorder struct {
 	want    func(site string) bool
 	pending []capture                // of the chunk, in order
 	free    map[[2]int][]capture     // captures to use again, by shape
-	weights map[string]weightCapture // by norm site, in the first chunk
+	weights map[string]weightCapture // by norm site
 	host    map[string][]float32     // read back
 }
 
@@ -40,14 +44,18 @@ func (r *Recorder) Site(site string, t, bias backend.Tensor) {
 	r.pending = append(r.pending, c)
 }
 
-// Norm captures the weight [1, n] bound to the norm at a site, once, if the site is wanted. A weight that changes
-// between chunks is captured again.
+// Norm captures the weight [1, n] bound to the norm at a site, once, if the site is wanted. Where another tensor is
+// bound in a later chunk, that is captured instead.
 func (r *Recorder) Norm(site string, w backend.Tensor) {
 	if !r.want(site) {
 		return
 	}
-	if old, ok := r.weights[site]; ok && old.of == w {
+	old, ok := r.weights[site]
+	if ok && old.of == w {
 		return
+	}
+	if ok {
+		r.release(capture{t: old.copy})
 	}
 	c := r.take(w.Rows, w.N)
 	r.be.Copy(c.t, w)
@@ -66,27 +74,39 @@ func (r *Recorder) take(rows, n int) capture {
 	return capture{t: r.be.Alloc("capture", rows, n)}
 }
 
-// Collect waits for the device and moves what was captured since the last Collect into tr.
+// release makes a capture's memory ready for another. Memory that could not be had is nothing to keep.
+func (r *Recorder) release(c capture) {
+	if c.t.Valid() {
+		key := [2]int{c.t.Rows, c.t.N}
+		r.free[key] = append(r.free[key], c)
+	}
+}
+
+// Collect waits for the device and moves what was captured since the last Collect into tr. After an error the captures
+// that it did not move are lost.
 func (r *Recorder) Collect(tr *Trace) error {
+	defer func() {
+		for _, c := range r.pending {
+			r.release(c)
+		}
+		r.pending = r.pending[:0]
+	}()
 	for _, c := range r.pending {
 		data := make([]float32, c.t.Rows*c.t.N)
 		if err := r.be.Read(data, c.t); err != nil {
-			return err
+			return fmt.Errorf("site %s: %w", c.site, err)
 		}
 		if err := tr.Append(c.site, c.t.Rows, c.t.N, data); err != nil {
 			return err
 		}
-		key := [2]int{c.t.Rows, c.t.N}
-		r.free[key] = append(r.free[key], c)
 	}
-	r.pending = r.pending[:0]
 	for site, w := range r.weights {
 		if r.host[site] != nil {
 			continue
 		}
-		data := make([]float32, w.copy.N)
+		data := make([]float32, w.copy.Rows*w.copy.N)
 		if err := r.be.Read(data, w.copy); err != nil {
-			return err
+			return fmt.Errorf("weight of %s: %w", site, err)
 		}
 		r.host[site] = data
 	}

@@ -24,10 +24,13 @@ type site struct {
 func New() *Trace { return &Trace{sites: map[string]*site{}} }
 
 // Append adds rows [rows, n] to a site; a new site comes after those there are. A width other than that of the site's
-// earlier rows, or data of another length, is an error.
+// earlier rows, data of another length, or the name of the tokens' array in a file, is an error. The data is copied.
 func (t *Trace) Append(name string, rows, n int, data []float32) error {
-	if rows < 0 || n < 1 || len(data) != rows*n {
-		return fmt.Errorf("site %s: %d values for [%d, %d]", name, len(data), rows, n)
+	if name == "" || name == tokensName {
+		return fmt.Errorf("site %q: the name is not free for a site", name)
+	}
+	if rows < 1 || n < 1 || len(data)%n != 0 || len(data)/n != rows {
+		return fmt.Errorf("site %s: %d values, expected [%d, %d]", name, len(data), rows, n)
 	}
 	s := t.sites[name]
 	if s == nil {
@@ -57,7 +60,7 @@ func (t *Trace) Data(name string) (data []float32, rows, n int, ok bool) {
 // Tensor returns a copy of a site as a host tensor of shape [rows, n].
 func (t *Trace) Tensor(name string) (*tensors.Tensor, bool) {
 	data, rows, n, ok := t.Data(name)
-	if !ok || rows == 0 {
+	if !ok {
 		return nil, false
 	}
 	return tensors.FromFlatDataAndDimensions(data, rows, n), true

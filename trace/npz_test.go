@@ -1,0 +1,510 @@
+package trace
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// npy is an .npy array of version 1 with a header as given.
+func npy(header string, data []byte) []byte {
+	b := []byte("\x93NUMPY\x01\x00")
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(header)))
+	return append(append(b, header...), data...)
+}
+
+func array(descr, shape string, data []byte) []byte {
+	return npy(fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape), data)
+}
+
+func floats(v ...float32) []byte {
+	var b []byte
+	for _, f := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f))
+	}
+	return b
+}
+
+type member struct {
+	name string
+	data []byte
+}
+
+func archive(t testing.TB, method uint16, members ...member) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	z := zip.NewWriter(&buf)
+	for _, m := range members {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: m.name, Method: method})
+		if err == nil {
+			_, err = w.Write(m.data)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+func sample(t testing.TB) *Trace {
+	t.Helper()
+	tr := New()
+	tr.Tokens = []int32{1, 511, 0}
+	nan := math.Float32frombits(0x7fc12345)
+	for _, s := range []struct {
+		name string
+		n    int
+		data []float32
+	}{
+		{"l_out-1", 2, []float32{1, -2, float32(math.Copysign(0, -1)), 1e-45, nan, float32(math.Inf(-1))}},
+		{"embd", 1, []float32{math.MaxFloat32, 0.1, 3}},
+		{"attn_norm-0", 3, []float32{1, 2, 3, 4, 5, 6, 7, 8, 9}},
+	} {
+		if err := tr.Append(s.name, 3, s.n, s.data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tr
+}
+
+// same compares order, shapes and bits.
+func same(t *testing.T, got, want *Trace) {
+	t.Helper()
+	if !slices.Equal(got.Sites(), want.Sites()) || !slices.Equal(got.Tokens, want.Tokens) {
+		t.Fatalf("sites %v of tokens %v, want %v of %v", got.Sites(), got.Tokens, want.Sites(), want.Tokens)
+	}
+	for _, site := range want.Sites() {
+		g, rows, n, _ := got.Data(site)
+		w, wantRows, wantN, _ := want.Data(site)
+		if rows != wantRows || n != wantN {
+			t.Fatalf("%s: [%d, %d], want [%d, %d]", site, rows, n, wantRows, wantN)
+		}
+		for i := range w {
+			if math.Float32bits(g[i]) != math.Float32bits(w[i]) {
+				t.Fatalf("%s: element %d is %x, want %x", site, i, math.Float32bits(g[i]), math.Float32bits(w[i]))
+			}
+		}
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace.npz")
+	want := sample(t)
+	if err := want.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, got, want)
+	first, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Over the old file, and byte for byte the same.
+	if err := want.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	if second, _ := os.ReadFile(path); !bytes.Equal(first, second) {
+		t.Error("the same trace gave another file")
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(left) != 1 {
+		t.Errorf("files after two writes: %v", left)
+	}
+}
+
+// TestMemberBytes holds the bytes of an array against the .npy format's description, version 1.0.
+func TestMemberBytes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace.npz")
+	tr := New()
+	tr.Tokens = []int32{7}
+	if err := tr.Append("embd", 1, 2, []float32{1, -2}); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	want := map[string]struct {
+		fields []string
+		data   []byte
+	}{
+		"embd.npy":   {[]string{"'descr': '<f4'", "'fortran_order': False", "'shape': (1, 2)"}, floats(1, -2)},
+		"tokens.npy": {[]string{"'descr': '<i4'", "'fortran_order': False", "'shape': (1,)"}, []byte{7, 0, 0, 0}},
+	}
+	for _, f := range z.File {
+		rc, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var buf bytes.Buffer
+		if _, err := buf.ReadFrom(rc); err != nil {
+			t.Fatal(err)
+		}
+		b, w := buf.Bytes(), want[f.Name]
+		delete(want, f.Name)
+		n := 10 + int(binary.LittleEndian.Uint16(b[8:]))
+		header := string(b[10:n])
+		if string(b[:8]) != "\x93NUMPY\x01\x00" || n%16 != 0 || header[len(header)-1] != '\n' {
+			t.Errorf("%s: header %q", f.Name, b[:n])
+		}
+		for _, field := range w.fields {
+			if !strings.Contains(header, field) {
+				t.Errorf("%s: header %q, want %s in it", f.Name, header, field)
+			}
+		}
+		if !bytes.Equal(b[n:], w.data) {
+			t.Errorf("%s: data %x, want %x", f.Name, b[n:], w.data)
+		}
+	}
+	if len(want) != 0 {
+		t.Errorf("members missing: %v", want)
+	}
+}
+
+func TestWriteFails(t *testing.T) {
+	dir := t.TempDir()
+	absent := filepath.Join(dir, "none", "trace.npz")
+	if err := sample(t).Write(absent); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), absent+": ") {
+		t.Errorf("writing to a folder that is not there: %v", err)
+	}
+	if err := sample(t).Write(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("writing over a folder: %v", err)
+	}
+	// The archive cannot hold a name this long, which shows in the middle of the file.
+	long := sample(t)
+	if err := long.Append(strings.Repeat("x", 1<<16), 1, 1, []float32{1}); err != nil {
+		t.Fatal(err)
+	}
+	old := filepath.Join(dir, "old.npz")
+	if err := os.WriteFile(old, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := long.Write(old); err == nil || !strings.HasPrefix(err.Error(), old+": array \"xxx") {
+		t.Errorf("writing a name that does not fit: %v", err)
+	}
+	if b, _ := os.ReadFile(old); string(b) != "old" {
+		t.Errorf("a failed write left %q in the place of the old file", b)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 1 {
+		t.Errorf("files were left: %v", left)
+	}
+	if os.Geteuid() == 0 {
+		t.Log("SKIPPED: a folder without write permission, which does not stop root")
+		return
+	}
+	locked := filepath.Join(dir, "locked")
+	if err := os.Mkdir(locked, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if err := sample(t).Write(filepath.Join(locked, "trace.npz")); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("writing to a folder without permission: %v", err)
+	}
+}
+
+// TestWriteThrough writes to what is no ordinary file: it stays what it is.
+func TestWriteThrough(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("SKIPPED: links and devices are Unix's")
+	}
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "target.npz"), filepath.Join(dir, "link.npz")
+	if err := os.WriteFile(target, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("target.npz", link); err != nil {
+		t.Fatal(err)
+	}
+	if err := sample(t).Write(link); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Read(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, got, sample(t))
+	if _, err := os.Readlink(link); err != nil {
+		t.Errorf("the link is no link any more: %v", err)
+	}
+	if err := sample(t).Write(os.DevNull); err != nil {
+		t.Errorf("writing to %s: %v", os.DevNull, err)
+	}
+	if info, err := os.Stat(os.DevNull); err != nil || info.Mode().IsRegular() {
+		t.Fatalf("%s is %v, %v", os.DevNull, info.Mode(), err)
+	}
+}
+
+func TestReadForms(t *testing.T) {
+	wide := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 3), 4)
+	for _, method := range []uint16{zip.Store, zip.Deflate} {
+		b := archive(t, method,
+			member{"b.npy", array("<f4", "(2, 2)", floats(1, 2, 3, 4))},
+			member{"a.npy", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", floats(1, 4, 2, 5, 3, 6))},
+			member{"heads.npy", array("<f4", "(1, 2, 2)", floats(1, 2, 3, 4))},
+			member{"turned.npy", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2, 2), }", floats(1, 3, 2, 4))},
+			member{"größe-0.npy", npy("{'shape': (1, 1), 'fortran_order': False, 'descr': '<f4'}\n", floats(9))},
+			member{"version2.npy", append(append([]byte("\x93NUMPY\x02\x00"), 59, 0, 0, 0),
+				append([]byte("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }"), floats(7, 8)...)...)},
+			member{"row.npy", array("<f4", "(2,)", floats(1, 2))},
+			member{"tokens.npy", array("<i8", "(2,)", wide)},
+		)
+		got, err := read(bytes.NewReader(b), int64(len(b)), smallTrace)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := New()
+		want.Tokens = []int32{3, 4}
+		for _, s := range []struct {
+			name    string
+			rows, n int
+			data    []float32
+		}{{"b", 2, 2, []float32{1, 2, 3, 4}}, {"a", 2, 3, []float32{1, 2, 3, 4, 5, 6}}, {"heads", 1, 4, []float32{1, 2, 3, 4}}, {"turned", 1, 4, []float32{1, 2, 3, 4}}, {"größe-0", 1, 1, []float32{9}}, {"version2", 1, 2, []float32{7, 8}}, {"row", 1, 2, []float32{1, 2}}} {
+			if err := want.Append(s.name, s.rows, s.n, s.data); err != nil {
+				t.Fatal(err)
+			}
+		}
+		same(t, got, want)
+	}
+}
+
+func TestMalformed(t *testing.T) {
+	good := array("<f4", "(2, 2)", floats(1, 2, 3, 4))
+	one := func(name string, data []byte) []byte { return archive(t, zip.Deflate, member{name, data}) }
+	for _, c := range []struct {
+		name string
+		file []byte
+		want string
+	}{
+		{"empty file", nil, "not an .npz file"},
+		{"not a zip", []byte("GGUF....................."), "not an .npz file"},
+		{"no members", archive(t, zip.Store), "empty"},
+		{"not an array", one("readme.txt", []byte("hello")), `"readme.txt" is not an array`},
+		{"no name", one(".npy", good), `".npy" is not an array`},
+		{"two of a name", archive(t, zip.Store, member{"a.npy", good}, member{"a.npy", good}), `"a": it is there twice`},
+		{"two tokens", archive(t, zip.Store, member{"tokens.npy", array("<i4", "(1,)", make([]byte, 4))},
+			member{"tokens.npy", array("<i4", "(1,)", make([]byte, 4))}), `"tokens": it is there twice`},
+		{"no header", one("a.npy", nil), `"a": its .npy header is cut off`},
+		{"bad magic", one("a.npy", []byte("\x93NUMPX\x01\x00\x10\x00................")), `"a": it begins with`},
+		{"header cut off", one("a.npy", good[:20]), `"a": its .npy header is cut off`},
+		{"version 2 cut off", one("a.npy", []byte("\x93NUMPY\x02\x00\x10\x00")), "cut off"},
+		{"version 0", one("a.npy", append([]byte("\x93NUMPY\x00\x00"), good[8:]...)), "version is 0"},
+		{"version 4", one("a.npy", append([]byte("\x93NUMPY\x04\x00"), good[8:]...)), "version is 4"},
+		{"huge header", one("a.npy", []byte("\x93NUMPY\x02\x00\xff\xff\xff\xff1234")), "4294967295 bytes, expected at most"},
+		{"no dict", one("a.npy", npy("hello", floats(1))), "not a dict"},
+		{"no shape", one("a.npy", npy("{'descr': '<f4', 'fortran_order': False, }", floats(1))), "'shape' is no tuple"},
+		{"no order", one("a.npy", npy("{'descr': '<f4', 'shape': (1,), }", floats(1))), "'fortran_order' is neither"},
+		{"no type", one("a.npy", npy("{'fortran_order': False, 'shape': (1,), }", floats(1))), "'descr' is no type"},
+		{"structured type", one("a.npy", npy("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,), }", floats(1))), "'descr', 'fortran_order' and 'shape'"},
+		{"type for shape", one("a.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': True, }", floats(1))), "'shape' is no tuple"},
+		{"shape for type", one("a.npy", npy("{'descr': (4), 'fortran_order': False, 'shape': (1,), }", floats(1))), "'descr' is no type"},
+		{"one more key", one("a.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'x': True}", floats(1))), "expected 'descr'"},
+		{"two shapes", one("a.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1), 'shape': (1, 1), }", floats(1))), "'shape' stands there twice"},
+		// The numpy package would take the first shape, which a reader that looks for plain digits does not see.
+		{"signed shape", one("a.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (+99999999999, ), 'shape': (1, 1), }", floats(1))), "expected 'descr'"},
+		{"data cut off", one("a.npy", good[:len(good)-1]), "takes 4 elements, but it has 15 bytes"},
+		{"data too long", one("a.npy", append(slices.Clone(good), 0)), "takes 4 elements, but it has 17 bytes"},
+		{"huge shape", one("a.npy", array("<f4", "(2147483647, 2147483647)", floats(1))), "4611686014132420609 elements"},
+		{"overflowing shape", one("a.npy", array("<f4", "(2147483647, 2147483647, 2147483647)", floats(1))), "too many elements"},
+		{"overflowing dimension", one("a.npy", array("<f4", "(99999999999999999999,)", floats(1))), `dimension "99999999999999999999"`},
+		{"negative shape", one("a.npy", array("<f4", "(-2, -2)", floats(1, 2, 3, 4))), "expected 'descr'"},
+		{"zero rows", one("a.npy", array("<f4", "(0, 2)", nil)), "no elements"},
+		{"scalar", one("a.npy", array("<f4", "()", floats(1))), "shape is [], expected [rows, n]"},
+		{"float64", one("a.npy", array("<f8", "(1, 1)", make([]byte, 8))), "<f8, expected <f4 (float32)"},
+		{"float16", one("a.npy", array("<f2", "(1, 1)", make([]byte, 2))), "<f2, expected <f4"},
+		{"int32 site", one("a.npy", array("<i4", "(1, 1)", make([]byte, 4))), "<i4, expected <f4"},
+		{"big-endian", one("a.npy", array(">f4", "(1, 1)", floats(1))), ">f4, expected <f4 (float32), little-endian"},
+		{"unknown type", one("a.npy", array("<U7", "(1, 1)", floats(1))), "<U7"},
+		{"float tokens", one("tokens.npy", array("<f4", "(1,)", floats(1))), "<f4, expected <i4 or <i8"},
+		{"big-endian tokens", one("tokens.npy", array(">i4", "(1,)", floats(1))), ">i4, expected <i4 or <i8"},
+		{"tokens in rows", one("tokens.npy", array("<i4", "(1, 1)", floats(1))), "shape is [1 1], expected [tokens]"},
+		{"token too large", one("tokens.npy", array("<i8", "(1,)", []byte{0, 0, 0, 0, 1, 0, 0, 0})), "token 4294967296 at position 0 does not fit 32 bits"},
+		{"unicode name", one("größe.npy", good[:20]), `"größe"`},
+		{"unknown compression", badMethod(t, good), `"a": zip: unsupported compression`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "bad.npz")
+			if err := os.WriteFile(path, c.file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Read(path)
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), path+": ") {
+				t.Errorf("error %v, want one that starts with the path and says %q", err, c.want)
+			}
+		})
+	}
+	missing := filepath.Join(t.TempDir(), "none.npz")
+	if _, err := Read(missing); !errors.Is(err, fs.ErrNotExist) || strings.Count(err.Error(), missing) != 1 {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// badMethod is an archive whose member a has a compression that nobody knows.
+func badMethod(t *testing.T, data []byte) []byte {
+	b := archive(t, zip.Store, member{"a.npy", data})
+	for _, signature := range []struct {
+		name   string
+		method int // where the method stands after the signature
+	}{{"PK\x03\x04", 8}, {"PK\x01\x02", 10}} {
+		b[bytes.Index(b, []byte(signature.name))+signature.method] = 77
+	}
+	return b
+}
+
+// TestBombs reads archives that claim or unpack to far more than they hold. The error comes before a claim is believed.
+func TestBombs(t *testing.T) {
+	const limit = 1 << 20
+	zeros := make([]byte, 2*limit)
+	claim := func(size uint32) []byte {
+		b := archive(t, zip.Store, member{"a.npy", array("<f4", "(1, 1)", floats(1))})
+		at := bytes.Index(b, []byte("PK\x01\x02")) + 24 // the size in the directory
+		binary.LittleEndian.PutUint32(b[at:], size)
+		return b
+	}
+	half := member{"a.npy", array("<f4", "(1, 131072)", zeros[:limit/2])}
+	for _, c := range []struct {
+		name string
+		file []byte
+		want string
+		max  uint64 // bytes that may be allocated
+	}{
+		{"one member", archive(t, zip.Deflate, member{"a.npy", array("<f4", "(1, 524288)", zeros)}),
+			`"a": 2097226 bytes unpacked, which takes the arrays of a file of`, limit / 8},
+		{"many members", archive(t, zip.Deflate, half, member{"b.npy", half.data}),
+			`"b": 524362 bytes unpacked, which takes the arrays of a file of`, 3 * limit / 2},
+		{"claimed size", claim(math.MaxUint32 - 1), `"a": 4294967294 bytes unpacked`, limit / 8},
+		{"claimed size within the limit", claim(limit), "takes 1 elements, but it has", limit / 8},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := read(bytes.NewReader(c.file), int64(len(c.file)), limit)
+			runtime.ReadMemStats(&after)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want one that says %q", err, c.want)
+			}
+			if used := after.TotalAlloc - before.TotalAlloc; used > c.max {
+				t.Errorf("%d bytes were allocated for a file of %d", used, len(c.file))
+			}
+		})
+	}
+	// A site of zeros is no bomb: a small trace may unpack to smallTrace bytes.
+	path := filepath.Join(t.TempDir(), "zeros.npz")
+	if err := os.WriteFile(path, archive(t, zip.Deflate, half), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTruncated cuts a file at every length, and damages each byte of the stored data in turn.
+func TestTruncated(t *testing.T) {
+	whole := archive(t, zip.Store, member{"a.npy", array("<f4", "(2, 2)", floats(1, 2, 3, 4))})
+	for n := range whole {
+		if _, err := read(bytes.NewReader(whole[:n]), int64(n), smallTrace); err == nil {
+			t.Fatalf("the first %d of %d bytes were read without an error", n, len(whole))
+		}
+	}
+	at := bytes.Index(whole, floats(1, 2, 3, 4))
+	for i := range 16 {
+		bad := slices.Clone(whole)
+		bad[at+i] ^= 1
+		if _, err := read(bytes.NewReader(bad), int64(len(bad)), smallTrace); err == nil {
+			t.Errorf("damage at byte %d of the data went unseen", i)
+		}
+	}
+}
+
+// TestGoldens reads every file that numpy wrote.
+func TestGoldens(t *testing.T) {
+	for _, dir := range []string{"../testdata/golden", "../../shared/golden/llamacpp"} {
+		t.Run(filepath.Base(filepath.Dir(dir)), func(t *testing.T) {
+			files, _ := filepath.Glob(filepath.Join(dir, "*.npz"))
+			if len(files) == 0 {
+				t.Skipf("SKIPPED: there are no .npz files in %s", dir)
+			}
+			for _, file := range files {
+				tr, err := Read(file)
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				_, rows, _, ok := tr.Data("result_norm")
+				if !ok || rows != len(tr.Tokens) || rows == 0 {
+					t.Errorf("%s: result_norm has %d rows for %d tokens", file, rows, len(tr.Tokens))
+				}
+				again := filepath.Join(t.TempDir(), "again.npz")
+				if err := tr.Write(again); err != nil {
+					t.Fatal(err)
+				}
+				back, err := Read(again)
+				if err != nil {
+					t.Fatal(err)
+				}
+				same(t, back, tr)
+			}
+		})
+	}
+}
+
+// checkRead holds what was read against the promises of a trace.
+func checkRead(t *testing.T, tr *Trace) {
+	for _, s := range tr.Sites() {
+		if d, rows, n, ok := tr.Data(s); !ok || rows < 1 || n < 1 || rows*n != len(d) {
+			t.Errorf("site %q is [%d, %d] with %d values", s, rows, n, len(d))
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, method := range []uint16{zip.Store, zip.Deflate} {
+		f.Add(archive(f, method, member{"a.npy", array("<f4", "(2, 2)", floats(1, 2, 3, 4))},
+			member{"tokens.npy", array("<i4", "(2,)", make([]byte, 8))}))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if tr, err := read(bytes.NewReader(data), int64(len(data)), smallTrace); err == nil {
+			checkRead(t, tr)
+		}
+	})
+}
+
+// FuzzArray feeds the parser of one member, which mutations of a whole archive do not get past the checksum to.
+func FuzzArray(f *testing.F) {
+	f.Add("a", array("<f4", "(2, 2)", floats(1, 2, 3, 4)))
+	f.Add("a", array("<f4", "(4,)", floats(1, 2, 3, 4)))
+	f.Add("a", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2), }", floats(1, 2)))
+	f.Add("a", npy("{'shape': (99999999999L,), 'descr': '>f8'}", floats(1, 2)))
+	f.Add("tokens", array("<i4", "(2,)", make([]byte, 8)))
+	f.Add("tokens", array("<i8", "(1,)", make([]byte, 8)))
+	f.Fuzz(func(t *testing.T, name string, data []byte) {
+		tr := New()
+		if err := tr.readArray(name, bytes.NewReader(data), uint64(len(data))); err != nil {
+			if len(tr.Sites()) != 0 || tr.Tokens != nil {
+				t.Errorf("after an error: sites %v, tokens %v", tr.Sites(), tr.Tokens)
+			}
+			return
+		}
+		checkRead(t, tr)
+		if held := len(tr.Tokens)*4 + len(tr.Sites())*4; held == 0 || held > len(data) {
+			t.Errorf("%d bytes of array gave %d tokens and sites %v", len(data), len(tr.Tokens), tr.Sites())
+		}
+	})
+}
