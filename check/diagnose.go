@@ -28,8 +28,9 @@ func (m *mismatches) add(r, i int) {
 
 // diagnoseStream says what became of the stream instead of stream + delta.
 func (o *operands) diagnoseStream(a Aspect) string {
-	added := func(times int, bias bool) bool {
-		same, moved := true, false
+	// is tells whether the stream is in + times*delta, plus the bias or not, and whether that can be told from in.
+	is := func(times int, bias bool) bool {
+		moved := false
 		for r := range o.in.rows {
 			in, d := o.in.row(r), o.delta.row(r)
 			for i, got := range o.stream.row(r) {
@@ -40,22 +41,55 @@ func (o *operands) diagnoseStream(a Aspect) string {
 				if bias && o.bias != nil {
 					want += o.bias[i]
 				}
-				same = same && got == want
+				if got != want {
+					return false
+				}
 				moved = moved || d[i] != 0
 			}
 		}
-		return same && moved
+		return moved
 	}
 	switch {
-	case added(0, false):
+	case is(0, false):
 		return "the stream after the norm is the stream before it: the write-back of the residual sum is missing"
-	case added(2, true):
+	case is(2, true):
 		return "the residual was added twice"
-	case o.bias != nil && added(1, false):
+	case o.bias != nil && is(1, false):
 		return fmt.Sprintf("the residual was added without the bias %s", o.Bias)
+	case o.bias != nil && is(0, true):
+		return fmt.Sprintf("the bias %s was added without the residual", o.Bias)
 	}
-	return fmt.Sprintf("stream is not stream + residual in %d of %d elements; worst at token %d, channel %d: %g for %g",
-		a.Wrong, len(o.stream.data), a.Token, a.Channel, a.Got, a.Want)
+	at := fmt.Sprintf("first at token %d, channel %d: %.9g for %.9g", a.Token, a.Channel, a.Got, a.Want)
+	if o.flushed() {
+		return fmt.Sprintf("the device takes numbers below %.2g for zero, in %d of %d elements; %s", tiny, a.Wrong, len(o.stream.data), at)
+	}
+	return fmt.Sprintf("stream is not stream + residual in %d of %d elements; %s", a.Wrong, len(o.stream.data), at)
+}
+
+// flushed tells whether the stream is what a device makes of it that takes subnormal operands and results for zero.
+func (o *operands) flushed() bool {
+	flush := func(v float32) float32 {
+		if math.Abs(float64(v)) < tiny {
+			return 0
+		}
+		return v
+	}
+	exact, differs := make([]float32, o.in.n), false
+	for r := range o.in.rows {
+		in, d := o.in.row(r), o.delta.row(r)
+		o.input(exact, r)
+		for i, got := range o.stream.row(r) {
+			want := flush(flush(in[i]) + flush(d[i]))
+			if o.bias != nil {
+				want = flush(want + flush(o.bias[i]))
+			}
+			if got != want && got != exact[i] {
+				return false
+			}
+			differs = differs || got != exact[i]
+		}
+	}
+	return differs // and not in the sign of a zero alone
 }
 
 // hypothesis is a way for a norm to be wrong.
@@ -100,6 +134,16 @@ func (o *operands) hypotheses(in *Input) []hypothesis {
 			}
 		}, "the residual was added twice before the norm")
 	}
+	if o.bias != nil {
+		add(func(m *formula) {
+			m.input = func(x []float32, r int) {
+				copy(x, o.in.row(r))
+				for i, d := range o.delta.row(r) {
+					x[i] += d
+				}
+			}
+		}, "the bias %s was not added before the norm", o.Bias)
+	}
 	add(func(m *formula) { m.inv = func(sum, n, eps float64) float64 { return 1 / (math.Sqrt(sum/n) + eps) } }, "eps stands outside the root")
 	add(func(m *formula) { m.inv = func(sum, n, eps float64) float64 { return 1 / math.Sqrt(sum/(n-1)+eps) } }, "the mean is over n-1 elements")
 	add(func(m *formula) { m.plus = 1 }, "1 was added to the weight")
@@ -110,22 +154,23 @@ func (o *operands) hypotheses(in *Input) []hypothesis {
 // diagnoseNorm says why a norm is wrong: where, and which known fault gives the values that are there.
 func (o *operands) diagnoseNorm(in *Input, a Aspect, where mismatches) string {
 	n := o.out.n
-	at := fmt.Sprintf("worst at token %d, channel %d: %g for %g, %.3g times the bound", a.Token, a.Channel, a.Got, a.Want, a.Ratio)
+	at := fmt.Sprintf("worst at token %d, channel %d: %.9g for %.9g, %.3g times the bound", a.Token, a.Channel, a.Got, a.Want, a.Ratio)
 	if math.IsNaN(float64(a.Got)) || math.IsInf(float64(a.Got), 0) {
 		at = fmt.Sprintf("token %d, channel %d is %g", a.Token, a.Channel, a.Got)
 	}
 	if reason := o.unwritten(in); reason != "" {
 		return reason + "; " + at
 	}
-	// Stale values may be right by chance, but not most of them.
-	if tail := n - where.firstCol; tail <= n/2 && 2*where.count > len(where.rows)*tail {
+	// An unwritten tail is wrong in all its elements and, what stood there before being what it is, in most rows.
+	if tail := n - where.firstCol; tail <= n/2 && where.count == tail*len(where.rows) && 2*len(where.rows) > o.out.rows {
 		if tail == 1 {
 			return fmt.Sprintf("only the last element of the row is wrong, in %d of %d rows: the row's tail is not written; %s", len(where.rows), o.out.rows, at)
 		}
 		return fmt.Sprintf("only the last %d of %d elements of the row are wrong, in %d of %d rows: the row's tail is not written; %s",
 			tail, n, len(where.rows), o.out.rows, at)
 	}
-	// Several may fit within the bound, two values of eps for instance: the closest is meant.
+	// Several may fit within the bound, two values of eps for instance. The closest is meant, but what is closer by
+	// rounding alone does not count.
 	best, reason := 1.0, ""
 	for _, h := range o.hypotheses(in) {
 		worst := 0.0
@@ -134,7 +179,7 @@ func (o *operands) diagnoseNorm(in *Input, a Aspect, where mismatches) string {
 			worst = math.Max(worst, ratio)
 			return worst <= best // false for NaN too
 		})
-		if worst <= best {
+		if worst <= 1 && (reason == "" || worst < 0.99*best) {
 			best, reason = worst, h.reason
 		}
 	}
@@ -147,7 +192,7 @@ func (o *operands) diagnoseNorm(in *Input, a Aspect, where mismatches) string {
 	return fmt.Sprintf("%d of %d elements are outside the bound; %s", where.count, len(o.out.data), at)
 }
 
-// unwritten recognises an output that the kernel never wrote: it is zero, or what the norm before left there.
+// unwritten recognises an output that no kernel wrote: it is zero, or what the norm before left in the same memory.
 func (o *operands) unwritten(in *Input) string {
 	if !slices.ContainsFunc(o.out.data, func(v float32) bool { return v != 0 }) {
 		return "the output is all zero: nothing was written"
@@ -162,7 +207,7 @@ func (o *operands) unwritten(in *Input) string {
 	return ""
 }
 
-// otherWeight names the norm weight of another site that has these values.
+// otherWeight names another norm's weight that has these values.
 func (o *operands) otherWeight(in *Input, values []float32) string {
 	for _, s := range in.Sites {
 		if s.Weight == o.Weight {

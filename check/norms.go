@@ -22,8 +22,8 @@ type Input struct {
 	Trace  *trace.Trace      // what the run captured
 	Tokens []int32           // one a row of every site
 
-	// FileWeights decodes a tensor of the checkpoint by GGUF name. It is called from several goroutines. Nil fails
-	// every site.
+	// FileWeights decodes a tensor of the checkpoint by GGUF name. It is called from several goroutines. Without
+	// it every site fails.
 	FileWeights func(name string) ([]float32, error)
 	// DeviceWeights holds the norm weights as read back from the device, by site; a site that is missing is UNMEASURED.
 	DeviceWeights map[string][]float32
@@ -41,6 +41,9 @@ type Input struct {
 func Norms(in Input) *Report {
 	r := &Report{Schema: Schema, Model: in.Model, Device: in.Info, Tokens: in.Tokens, Sites: make([]SiteReport, len(in.Sites))}
 	if in.Reference == nil {
+		if in.DriftReason == "" {
+			in.DriftReason = "there was no reference run"
+		}
 		r.Drift = in.DriftReason
 	}
 	var wg sync.WaitGroup
@@ -140,9 +143,11 @@ func (in *Input) rows(t *trace.Trace, site string, n int) (rows, error) {
 	}
 	data, r, w, ok := t.Data(site)
 	switch {
+	case len(in.Tokens) == 0:
+		return rows{}, errors.New("no tokens were run")
 	case !ok:
 		return rows{}, fmt.Errorf("site %s was not captured", site)
-	case r == 0 || r != len(in.Tokens) || w != n:
+	case r != len(in.Tokens) || w != n:
 		return rows{}, fmt.Errorf("site %s is [%d, %d], expected [%d, %d]", site, r, w, len(in.Tokens), n)
 	}
 	return rows{data, r, w}, nil
@@ -168,15 +173,15 @@ type tally struct {
 	seen bool
 }
 
-// add counts an error of got against want; anything but an error within a finite bound is wrong, NaN too. (Where want
-// is infinite, so are the error and its bound.)
+// add counts an error of got against want; anything but a finite error within its bound is wrong: NaN, and an infinite
+// bound too, which comes with an infinite weight and would pass whatever there is.
 func (a *tally) add(token, channel int, got, want, err, bound float64) (ok bool) {
-	ok = err <= bound && !math.IsInf(bound, 1)
+	ok = err <= bound && bound <= math.MaxFloat64
 	ratio := err / bound
 	switch {
 	case ok && bound == 0:
 		ratio = 0
-	case math.IsNaN(ratio):
+	case !ok && !(ratio > 1):
 		ratio = math.Inf(1)
 	}
 	if !ok {
@@ -286,13 +291,14 @@ func (o *operands) checkWeights(in *Input) *Aspect {
 	for i, g := range got {
 		var err float64
 		if math.Float32bits(g) != math.Float32bits(o.weight[i]) {
+			// The zeros differ in their bits and not in value.
 			err = math.Max(math.Abs(float64(g)-float64(o.weight[i])), math.SmallestNonzeroFloat64)
 		}
 		a.add(0, i, float64(g), float64(o.weight[i]), err, 0)
 	}
 	a.verdict()
 	if a.Verdict == Fail {
-		a.Reason = fmt.Sprintf("the device's weight differs from %s in %d of %d elements, first where it is %g for %g at channel %d",
+		a.Reason = fmt.Sprintf("the device's weight differs from %s in %d of %d elements, first where it is %.9g for %.9g at channel %d",
 			o.Weight, a.Wrong, len(got), a.Got, a.Want, a.Channel)
 		if other := o.otherWeight(in, got); other != "" {
 			a.Reason = fmt.Sprintf("the device's weight is %s, not %s", other, o.Weight)
@@ -313,6 +319,7 @@ func (o *operands) checkDrift(in *Input) *Drift {
 		return d
 	}
 	var e, g2, w2, dot float64
+	seen := false
 	for r := range o.out.rows {
 		want := ref.row(r)
 		for i, got := range o.out.row(r) {
@@ -322,7 +329,9 @@ func (o *operands) checkDrift(in *Input) *Drift {
 			g2 += g * g
 			w2 += w * w
 			dot += g * w
-			if !(diff <= float64(d.MaxAbs)) {
+			// The first NaN counts as the largest and stays.
+			if largest := float64(d.MaxAbs); !seen || diff > largest || math.IsNaN(diff) && !math.IsNaN(largest) {
+				seen = true
 				d.MaxAbs, d.Token, d.Channel, d.Got, d.Want = Number(diff), r, i, Number(g), Number(w)
 			}
 		}
@@ -336,7 +345,7 @@ func (o *operands) checkDrift(in *Input) *Drift {
 		d.Verdict = Pass
 	default:
 		d.Verdict = Fail
-		d.Reason = fmt.Sprintf("NMSE %.3g against the reference run, bound %.3g; largest at token %d, channel %d: %g for %g",
+		d.Reason = fmt.Sprintf("NMSE %.3g against the reference run, bound %.3g; largest at token %d, channel %d: %.9g for %.9g",
 			d.NMSE, d.Bound, d.Token, d.Channel, d.Got, d.Want)
 	}
 	return d

@@ -168,7 +168,7 @@ func TestInputs(t *testing.T) {
 		want    string // in its reason
 	}{
 		{"no sites", func(s *synth) { s.Sites = nil }, Fail, "", "", "no norm was checked"},
-		{"no tokens", func(s *synth) { s.Tokens = nil }, Fail, "attn_norm-0", "norm", "expected [0, 64]"},
+		{"no tokens", func(s *synth) { s.Tokens = nil }, Fail, "attn_norm-0", "norm", "no tokens were run"},
 		{"no trace", func(s *synth) { s.Trace = nil }, Fail, "attn_norm-0", "norm", "there is no trace"},
 		{"empty trace", func(s *synth) { s.Trace = trace.New() }, Fail, "attn_norm-0", "norm", "site embd was not captured"},
 		{"no file", func(s *synth) { s.FileWeights = nil }, Fail, "attn_norm-0", "norm", "no file"},

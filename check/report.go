@@ -2,6 +2,7 @@ package check
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -44,7 +45,7 @@ type Fault struct {
 	Reason string `json:"reason"`
 }
 
-// SiteReport is the outcome for one norm. Where a part of the norm is missing or has another shape, nothing can be
+// SiteReport is the outcome for one norm. Where a part of the norm is missing or has another shape nothing can be
 // compared: Norm fails and says which part, and the other aspects are nil.
 type SiteReport struct {
 	Site    string  `json:"site"`
@@ -89,13 +90,19 @@ func (n Number) MarshalJSON() ([]byte, error) {
 }
 
 func (n *Number) UnmarshalJSON(b []byte) error {
+	if len(b) == 0 || b[0] != '"' {
+		return json.Unmarshal(b, (*float64)(n))
+	}
 	var s string
-	if json.Unmarshal(b, &s) == nil {
-		v, err := strconv.ParseFloat(s, 64)
-		*n = Number(v)
+	if err := json.Unmarshal(b, &s); err != nil {
 		return err
 	}
-	return json.Unmarshal(b, (*float64)(n))
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return fmt.Errorf("%q is not a number", s)
+	}
+	*n = Number(v)
+	return nil
 }
 
 // ExitCode is 0 if everything that must be measured was measured and passed, else 1.
@@ -169,10 +176,10 @@ func (s *SiteReport) judge() {
 	s.Verdict = Pass
 	for _, a := range s.aspects() {
 		switch {
-		case a.Aspect == nil:
+		case a.Aspect == nil || a.Verdict == Pass:
 		case a.Verdict == Fail:
 			s.Verdict = Fail
-		case a.Verdict == Unmeasured && a.name != "drift" && s.Verdict == Pass:
+		case a.name != "drift" && s.Verdict == Pass:
 			s.Verdict = Unmeasured
 		}
 	}

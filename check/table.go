@@ -50,24 +50,6 @@ func word(a *Aspect) string {
 	return string(a.Verdict)
 }
 
-func ratio(a *Aspect) string {
-	if a == nil || a.Verdict == Unmeasured {
-		return word(a)
-	}
-	return fmt.Sprintf("%s %.2g", a.Verdict, float64(a.Ratio))
-}
-
-// String is the drift's cell of the table.
-func (d *Drift) String() string {
-	if d == nil {
-		return "-"
-	}
-	if d.Verdict == Unmeasured {
-		return string(d.Verdict)
-	}
-	return fmt.Sprintf("%s %.1e", d.Verdict, float64(d.NMSE))
-}
-
 // missing says what the first site lacks that must be measured.
 func (r *Report) missing() string {
 	for _, s := range r.Sites {
@@ -78,4 +60,24 @@ func (r *Report) missing() string {
 		}
 	}
 	return ""
+}
+
+// ratio is a cell with the largest error over its bound, where there is one: a failure without a wrong element is one
+// of the comparison itself.
+func ratio(a *Aspect) string {
+	if a == nil || a.Verdict == Unmeasured || a.Verdict == Fail && a.Wrong == 0 {
+		return word(a)
+	}
+	return fmt.Sprintf("%s %.2g", a.Verdict, float64(a.Ratio))
+}
+
+// String is the drift's cell of the table.
+func (d *Drift) String() string {
+	if d == nil {
+		return "-"
+	}
+	if d.Verdict == Unmeasured || d.Verdict == Fail && d.NMSE == 0 { // nothing to compare with
+		return string(d.Verdict)
+	}
+	return fmt.Sprintf("%s %.1e", d.Verdict, float64(d.NMSE))
 }

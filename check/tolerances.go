@@ -4,7 +4,7 @@ import "math"
 
 // The one table of tolerances; docs/numerics.md derives each.
 const (
-	unit = 0x1p-24  // relative error of one correctly rounded float32 operation
+	unit = 0x1p-24  // relative error of one float32 operation, rounded to nearest
 	tiny = 0x1p-126 // the smallest normal float32: a GPU may flush what is below to zero
 
 	normSlack   = 16  // operations of a norm beside the long sum, in units
@@ -22,7 +22,7 @@ const (
 // NormBound bounds |got - want| of one element of a norm over n elements, where want is its value and gain is
 // |weight| * max(1, 1/rms(row)).
 func NormBound(n int, want, gain float64) float64 {
-	return (float64(n)/groupSize+normSlack)*unit*math.Abs(want) + tiny*(1+gain)
+	return (float64(n)/groupSize+normSlack)*unit*math.Abs(want) + 2*math.Sqrt(float64(n))*tiny*(1+gain)
 }
 
 // RoundingBound bounds the error of one float32 operation whose exact value is v.
