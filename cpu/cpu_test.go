@@ -11,3 +11,7 @@ import (
 func TestConformance(t *testing.T) {
 	backendtest.RunAll(t, func(*testing.T) backend.Backend { return cpu.New() })
 }
+
+func BenchmarkAll(b *testing.B) {
+	backendtest.BenchAll(b, func(*testing.B) backend.Backend { return cpu.New() })
+}

@@ -1,0 +1,217 @@
+//go:build cgo
+
+package gpu
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cogentcore/webgpu/wgpu"
+
+	"cera/backend"
+)
+
+// Backend is a WebGPU device with what is recorded for it. It implements backend.Backend and belongs to one
+// goroutine at a time.
+type Backend struct {
+	info       backend.Info
+	limits     Limits // of the device
+	maxWeight  int64  // largest part of a weight in bytes, a multiple of 4
+	matVecRows int
+
+	instance *wgpu.Instance
+	adapter  *wgpu.Adapter
+	dev      *wgpu.Device
+	queue    *wgpu.Queue
+
+	err    error // first error since the last Flush or Read that returned one
+	closed bool
+
+	nextID    uint64
+	buffers   map[*buffer]struct{} // all that are alive
+	scratch   []*buffer            // released at the next submit
+	rec       recording
+	pipelines map[any]*pipeline
+	params    map[any]*buffer
+	groups    map[groupKey]*wgpu.BindGroup
+	staging   *wgpu.Buffer // for readback
+	stagingN  uint64       // its size in bytes
+}
+
+// Open makes a device on the adapter that o selects. Where there is none, the error wraps ErrNoDevice. Opening
+// prints nothing.
+func Open(o Options) (*Backend, error) {
+	instance, raw, infos, err := adapters()
+	if err != nil {
+		return nil, fmt.Errorf("gpu: %w", err)
+	}
+	b := &Backend{
+		instance:  instance,
+		buffers:   map[*buffer]struct{}{},
+		pipelines: map[any]*pipeline{},
+		params:    map[any]*buffer{},
+		groups:    map[groupKey]*wgpu.BindGroup{},
+	}
+	pick, err := choose(infos, o)
+	for i, a := range raw {
+		if err == nil && i == pick {
+			b.adapter = a
+			continue
+		}
+		a.Release()
+	}
+	if err == nil {
+		err = b.open(infos[pick], o)
+	}
+	if err != nil {
+		b.release()
+		return nil, fmt.Errorf("gpu: %w", err)
+	}
+	return b, nil
+}
+
+// choose returns the index of the adapter that o asks for.
+func choose(infos []AdapterInfo, o Options) (int, error) {
+	pick := o.Adapter
+	if pick == -1 {
+		pick = 0 // hardware comes first
+	}
+	if pick < 0 || pick >= len(infos) {
+		return 0, fmt.Errorf("adapter %d: there are adapters 0 to %d", o.Adapter, len(infos)-1)
+	}
+	if infos[pick].Software && !o.AllowSoftware {
+		return 0, noDevice(fmt.Sprintf("adapter %d, %s, is a software adapter", pick, infos[pick].Name))
+	}
+	return pick, nil
+}
+
+func (b *Backend) open(a AdapterInfo, o Options) error {
+	if o.MaxBinding < 0 || o.MaxBinding > 0 && o.MaxBinding < 4 {
+		return fmt.Errorf("Options.MaxBinding: found %d, expected 0 or at least 4 bytes", o.MaxBinding)
+	}
+	l := b.adapter.GetLimits().Limits
+	// The adapter's own struct holds garbage past some field, so only what the kernels need is copied.
+	want := wgpu.DefaultLimits()
+	want.MaxStorageBufferBindingSize = l.MaxStorageBufferBindingSize
+	want.MaxBufferSize = l.MaxBufferSize
+	want.MinStorageBufferOffsetAlignment = l.MinStorageBufferOffsetAlignment
+	want.MaxStorageBuffersPerShaderStage = l.MaxStorageBuffersPerShaderStage
+	want.MaxComputeWorkgroupStorageSize = l.MaxComputeWorkgroupStorageSize
+	want.MaxComputeInvocationsPerWorkgroup = l.MaxComputeInvocationsPerWorkgroup
+	want.MaxComputeWorkgroupSizeX = l.MaxComputeWorkgroupSizeX
+	want.MaxComputeWorkgroupSizeY = l.MaxComputeWorkgroupSizeY
+	want.MaxComputeWorkgroupsPerDimension = l.MaxComputeWorkgroupsPerDimension
+	dev, err := b.adapter.RequestDevice(&wgpu.DeviceDescriptor{
+		Label:          "cera",
+		RequiredLimits: &wgpu.RequiredLimits{Limits: want},
+	})
+	if err != nil {
+		return fmt.Errorf("adapter %s: %w", a.Name, err)
+	}
+	b.dev = dev
+	b.queue = dev.GetQueue()
+
+	b.limits = describe(wgpu.AdapterInfo{}, dev.GetLimits().Limits).Limits
+	b.maxWeight = b.limits.MaxBinding
+	if o.MaxBinding > 0 {
+		b.maxWeight = min(b.maxWeight, o.MaxBinding&^3)
+	}
+	b.matVecRows = o.MatVecRows
+	if b.matVecRows == 0 {
+		b.matVecRows = DefaultMatVecRows
+	}
+	driver := a.API
+	if a.Driver != "" {
+		driver = a.Driver + " (" + a.API + ")"
+	}
+	b.info = backend.Info{
+		Backend:  "gpu",
+		Adapter:  a.Name,
+		Driver:   driver,
+		Software: a.Software,
+		MaxBytes: b.limits.MaxBinding,
+	}
+	return nil
+}
+
+// Info describes the adapter; MaxBytes is the largest binding.
+func (b *Backend) Info() backend.Info { return b.info }
+
+var errClosed = errors.New("the backend is closed")
+
+// ready reports whether an op may run: not after an error, nor after Close.
+func (b *Backend) ready(op string) bool {
+	if b.closed {
+		b.fail(op, errClosed)
+	}
+	return b.err == nil
+}
+
+// fail keeps the first error.
+func (b *Backend) fail(op string, err error) {
+	if b.err == nil {
+		b.err = fmt.Errorf("gpu: %s: %w", op, err)
+	}
+}
+
+// take returns the sticky error and clears it.
+func (b *Backend) take() error {
+	err := b.err
+	b.err = nil
+	return err
+}
+
+// Flush submits what was recorded and waits until the device has done it. It returns the first error of any op
+// since the last Flush or Read that returned one.
+func (b *Backend) Flush() error {
+	if b.ready("Flush") {
+		b.wait("Flush")
+	}
+	return b.take()
+}
+
+// wait submits and waits for the device.
+func (b *Backend) wait(op string) {
+	b.submit(op)
+	b.dev.Poll(true, nil)
+}
+
+// Close waits for the device and releases everything on it. Further calls do nothing.
+func (b *Backend) Close() {
+	if b.closed {
+		return
+	}
+	b.wait("Close")
+	b.closed = true
+	b.release()
+}
+
+// release gives back whatever was made, in reverse order.
+func (b *Backend) release() {
+	b.dropGroups(nil)
+	for buf := range b.buffers {
+		buf.freed = true
+		buf.raw.Release()
+	}
+	clear(b.buffers)
+	clear(b.params)
+	if b.staging != nil {
+		b.staging.Release()
+		b.staging = nil
+	}
+	for _, p := range b.pipelines {
+		p.release()
+	}
+	clear(b.pipelines)
+	if b.queue != nil {
+		b.queue.Release()
+	}
+	if b.dev != nil {
+		b.dev.Poll(true, nil)
+		b.dev.Release()
+	}
+	if b.adapter != nil {
+		b.adapter.Release()
+	}
+	b.instance.Release()
+}

@@ -1,0 +1,76 @@
+// Package gpu is the backend on WebGPU. It is the only package that sees the WebGPU binding.
+//
+// A validation error at submit aborts the process inside the binding's C library, so every operand, range and
+// alignment is checked in Go before it gets there; a mistake becomes the backend's sticky error.
+//
+// A Backend belongs to one goroutine at a time: the binding hands C pointers to Go memory and calls back on the
+// thread that polls. Several backends may be open at once, each with its own goroutine.
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"cera/backend"
+)
+
+// Every build has a Backend type that fits the interface; without cgo, Open never returns one.
+var _ backend.Backend = (*Backend)(nil)
+
+// ErrNoDevice says that there is no adapter that Open may use. It comes wrapped with what to do about it.
+var ErrNoDevice = errors.New("no usable GPU adapter")
+
+// DefaultMatVecRows is the largest number of activation rows that MatMul runs through the matrix-vector kernel.
+const DefaultMatVecRows = 8
+
+// Options selects the adapter and the limits of a device.
+type Options struct {
+	Adapter       int   // index into Adapters; -1 takes the best
+	AllowSoftware bool  // take an adapter that runs on the processor's cores
+	MaxBinding    int64 // largest part of a weight in bytes; 0 takes the device's largest binding, less splits weights sooner
+	MatVecRows    int   // MatMul with more rows than this is tiled; 0 takes DefaultMatVecRows, -1 tiles always
+}
+
+// Kinds of adapter in order of preference.
+const (
+	TypeDiscrete   = "discrete"
+	TypeIntegrated = "integrated"
+	TypeVirtual    = "virtual"
+	TypeUnknown    = "unknown"
+	TypeSoftware   = "software"
+)
+
+// AdapterInfo describes one adapter. Index counts adapters in order of preference; 0 is what Open picks.
+type AdapterInfo struct {
+	Index    int    `json:"index"`
+	Name     string `json:"name"`             // as the driver names it
+	Vendor   string `json:"vendor"`           // the maker's name, or its id in hexadecimal
+	Driver   string `json:"driver,omitempty"` // empty where the driver does not say
+	API      string `json:"api"`              // "vulkan", "metal", "d3d12"
+	Type     string `json:"type"`             // one of the Type constants
+	Software bool   `json:"software"`         // runs on the processor's cores
+	Limits   Limits `json:"limits"`
+}
+
+// Limits are the adapter's limits that the backend obeys.
+type Limits struct {
+	MaxBinding       int64 `json:"max_binding_bytes"`       // largest storage binding, a multiple of 4
+	MaxBuffer        int64 `json:"max_buffer_bytes"`        // largest buffer, a multiple of 4
+	OffsetAlign      int   `json:"offset_align_bytes"`      // a binding starts at a multiple of this
+	WorkgroupStorage int   `json:"workgroup_storage_bytes"` // shared memory a workgroup
+	Invocations      int   `json:"workgroup_invocations"`   // threads a workgroup
+	Workgroups       int   `json:"workgroups_per_dimension"`
+}
+
+// noDevice wraps ErrNoDevice with what was found and what to install.
+func noDevice(found string) error {
+	hint := "install a driver for Vulkan (Debian: apt-get install libvulkan1 mesa-vulkan-drivers)"
+	switch runtime.GOOS {
+	case "darwin":
+		hint = "Metal is part of macOS 10.13 and later"
+	case "windows":
+		hint = "install the graphics card's driver, with Direct3D 12 or Vulkan"
+	}
+	return fmt.Errorf("%w: %s; %s", ErrNoDevice, found, hint)
+}

@@ -1,0 +1,395 @@
+//go:build cgo
+
+package gpu
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/cogentcore/webgpu/wgpu"
+
+	"cera/shaders"
+)
+
+// This file knows the two norm kernels only through the text of DESIGN.md: file, entry point, bindings, parameter
+// layout. It drives the WebGPU binding itself, as an engine would that the files are lifted into.
+
+// lifted is one of the two files, compiled with a layout written from DESIGN.md.
+type lifted struct {
+	b      *Backend
+	layout *wgpu.BindGroupLayout
+	pipe   *wgpu.ComputePipeline
+}
+
+func lift(t *testing.T, b *Backend, file, entry string, defines map[string]string, types ...wgpu.BufferBindingType) *lifted {
+	t.Helper()
+	src, err := shaders.Source(shaders.Program{File: file, Entry: entry, Defines: defines})
+	if err != nil {
+		t.Fatal(err)
+	}
+	module := must(b.dev.CreateShaderModule(&wgpu.ShaderModuleDescriptor{
+		WGSLDescriptor: &wgpu.ShaderModuleWGSLDescriptor{Code: src.WGSL},
+	}))(t)
+	defer module.Release()
+	var entries []wgpu.BindGroupLayoutEntry
+	for i, typ := range types {
+		entries = append(entries, wgpu.BindGroupLayoutEntry{
+			Binding: uint32(i), Visibility: wgpu.ShaderStageCompute, Buffer: wgpu.BufferBindingLayout{Type: typ},
+		})
+	}
+	layout := must(b.dev.CreateBindGroupLayout(&wgpu.BindGroupLayoutDescriptor{Entries: entries}))(t)
+	pl := must(b.dev.CreatePipelineLayout(&wgpu.PipelineLayoutDescriptor{BindGroupLayouts: []*wgpu.BindGroupLayout{layout}}))(t)
+	defer pl.Release()
+	pipe := must(b.dev.CreateComputePipeline(&wgpu.ComputePipelineDescriptor{
+		Layout: pl, Compute: wgpu.ProgrammableStageDescriptor{Module: module, EntryPoint: entry},
+	}))(t)
+	t.Cleanup(func() {
+		pipe.Release()
+		layout.Release()
+	})
+	return &lifted{b, layout, pipe}
+}
+
+func must[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// run binds a new buffer for each of data, dispatches x × y workgroups and returns what is in the buffers then.
+func (l *lifted) run(t *testing.T, x, y uint32, usage []wgpu.BufferUsage, data ...[]uint32) [][]uint32 {
+	t.Helper()
+	var bufs, backs []*wgpu.Buffer
+	var entries []wgpu.BindGroupEntry
+	for i, d := range data {
+		size := uint64(len(d)) * 4
+		buf := must(l.b.dev.CreateBuffer(&wgpu.BufferDescriptor{
+			Usage: usage[i] | wgpu.BufferUsageCopyDst | wgpu.BufferUsageCopySrc, Size: size,
+		}))(t)
+		defer buf.Release()
+		back := must(l.b.dev.CreateBuffer(&wgpu.BufferDescriptor{
+			Usage: wgpu.BufferUsageMapRead | wgpu.BufferUsageCopyDst, Size: size,
+		}))(t)
+		defer back.Release()
+		must(0, l.b.queue.WriteBuffer(buf, 0, wgpu.ToBytes(d)))(t)
+		entries = append(entries, wgpu.BindGroupEntry{Binding: uint32(i), Buffer: buf, Size: size})
+		bufs, backs = append(bufs, buf), append(backs, back)
+	}
+	group := must(l.b.dev.CreateBindGroup(&wgpu.BindGroupDescriptor{Layout: l.layout, Entries: entries}))(t)
+	defer group.Release()
+	enc := must(l.b.dev.CreateCommandEncoder(nil))(t)
+	defer enc.Release()
+	pass := enc.BeginComputePass(nil)
+	pass.SetPipeline(l.pipe)
+	pass.SetBindGroup(0, group, nil)
+	pass.DispatchWorkgroups(x, y, 1)
+	must(0, pass.End())(t)
+	pass.Release()
+	for i := range bufs {
+		must(0, enc.CopyBufferToBuffer(bufs[i], 0, backs[i], 0, uint64(len(data[i]))*4))(t)
+	}
+	cmd := must(enc.Finish(nil))(t)
+	defer cmd.Release()
+	l.b.queue.Submit(cmd)
+	l.b.dev.Poll(true, nil)
+	out := make([][]uint32, len(data))
+	for i, back := range backs {
+		out[i] = l.b.mapped(t, back, len(data[i]))
+	}
+	return out
+}
+
+// mapped copies n words out of a mappable buffer, with the care that mapStaging describes.
+func (b *Backend) mapped(t *testing.T, raw *wgpu.Buffer, n int) []uint32 {
+	t.Helper()
+	keep := b.staging
+	b.staging = raw
+	err := b.mapStaging(uint64(n) * 4)
+	b.staging = keep
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]uint32, n)
+	for i, v := range raw.GetMappedRange(0, uint(n)*4) {
+		out[i/4] |= uint32(v) << (8 * (i % 4))
+	}
+	if err := raw.Unmap(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// canary fills memory that nobody may touch, and outputs before they are written.
+const canary = 0xc0dec0de
+
+// matrix holds rows of n random values at word off, stride words apart, among canaries; after words follow.
+func matrix(seed, off, rows, n, stride, after int) []uint32 {
+	m := make([]uint32, off+rows*stride+after)
+	for i := range m {
+		m[i] = canary
+	}
+	for r := range rows {
+		scale := float32(math.Pow(10, float64(r%5-2))) // rows of all sizes, each against its own mean square
+		for i := range n {
+			m[off+r*stride+i] = math.Float32bits(noise(seed, r, i) * scale)
+		}
+	}
+	return m
+}
+
+func float(bits uint32) float64 { return float64(math.Float32frombits(bits)) }
+
+// invRMS is DESIGN.md's inv_rms(v) in float64.
+func invRMS(v []float64, eps float32) float64 {
+	var sum float64
+	for _, x := range v {
+		sum += x * x
+	}
+	return 1 / math.Sqrt(sum/float64(len(v))+float64(eps))
+}
+
+// near checks a result against float64 within DESIGN.md's bound for a norm of n elements.
+func near(got uint32, want float64, n int) bool {
+	bound := (float64(n)/256 + 16) * 0x1p-24 * math.Abs(want)
+	return math.Abs(float(got)-want) <= max(bound, 0x1p-126)
+}
+
+type liftedShape struct{ rows, n int }
+
+// liftedShapes crosses the widths with one, two and 513 rows, and takes 70,000 rows, past one grid dimension, where
+// rows are short.
+func liftedShapes() []liftedShape {
+	var shapes []liftedShape
+	for _, n := range []int{1, 3, 31, 64, 255, 256, 257, 1025, 4096, 5120, 7168, 8193} {
+		for _, rows := range []int{1, 2, 513} {
+			shapes = append(shapes, liftedShape{rows, n})
+		}
+		if n <= 64 {
+			shapes = append(shapes, liftedShape{70000, n})
+		}
+	}
+	return shapes
+}
+
+// fold spreads rows over two dimensions as DESIGN.md says.
+func fold(rows int) (x, y uint32) {
+	if rows <= 65535 {
+		return uint32(rows), 1
+	}
+	return uint32(rows+1) / 2, 2
+}
+
+func TestLiftedRMSNormBatch(t *testing.T) {
+	b := open(t, Options{})
+	const rw, ro = wgpu.BufferBindingTypeStorage, wgpu.BufferBindingTypeReadOnlyStorage
+	plain := lift(t, b, "rmsnorm_batch.wgsl", "rmsnorm_batch", nil, rw, rw, ro, ro)
+	add := lift(t, b, "rmsnorm_batch.wgsl", "add_rmsnorm_batch", nil, rw, rw, ro, ro, ro)
+	usage := []wgpu.BufferUsage{wgpu.BufferUsageStorage, wgpu.BufferUsageStorage, wgpu.BufferUsageStorage, wgpu.BufferUsageStorage, wgpu.BufferUsageStorage}
+	const eps = 1e-5
+	for i, s := range liftedShapes() {
+		srcStride, dstStride := s.n+i%3, s.n+i%4
+		// Buffers end with the last row's last element, so that folding's overshoot finds no further row.
+		src := matrix(1, 0, s.rows, s.n, srcStride, s.n-srcStride)
+		dst := matrix(2, 0, s.rows, 0, dstStride, s.n-dstStride)
+		w := matrix(3, 0, 1, s.n, s.n, 0)
+		residual := matrix(4, 0, s.rows, s.n, srcStride, s.n-srcStride)
+		params := []uint32{uint32(s.n), math.Float32bits(eps), uint32(srcStride), uint32(dstStride)}
+		x, y := fold(s.rows)
+		t.Run(fmt.Sprintf("plain/%dx%d", s.rows, s.n), func(t *testing.T) {
+			out := plain.run(t, x, y, usage, src, dst, w, params)
+			same(t, "src", out[0], src, 0, 0, 0, 0)
+			checkNorm(t, out, src, dst, w, s, srcStride, dstStride, eps)
+		})
+		t.Run(fmt.Sprintf("add/%dx%d", s.rows, s.n), func(t *testing.T) {
+			out := add.run(t, x, y, usage, src, dst, w, params, residual)
+			same(t, "residual", out[4], residual, 0, 0, 0, 0)
+			sum := append([]uint32(nil), src...)
+			for r := range s.rows {
+				for c := range s.n {
+					k := r*srcStride + c
+					sum[k] = math.Float32bits(math.Float32frombits(src[k]) + math.Float32frombits(residual[k]))
+				}
+			}
+			same(t, "src", out[0], sum, 0, 0, 0, 0)
+			checkNorm(t, out, sum, dst, w, s, srcStride, dstStride, eps)
+		})
+	}
+}
+
+// checkNorm checks dst, out[1], against the norm of src, and that its gaps are as they were before.
+func checkNorm(t *testing.T, out [][]uint32, src, dst, w []uint32, s liftedShape, srcStride, dstStride int, eps float32) {
+	t.Helper()
+	v := make([]float64, s.n)
+	for r := range s.rows {
+		for i := range v {
+			v[i] = float(src[r*srcStride+i])
+		}
+		inv := invRMS(v, eps)
+		for i := range v {
+			want := v[i] * inv * float(w[i])
+			if got := out[1][r*dstStride+i]; !near(got, want, s.n) {
+				t.Fatalf("dst[%d, %d]: found %g, expected %g", r, i, float(got), want)
+			}
+		}
+	}
+	same(t, "dst", out[1], dst, 0, s.rows, s.n, dstStride)
+	same(t, "w", out[2], w, 0, 0, 0, 0)
+}
+
+// same checks that got equals want bit for bit outside the rows of n words from word off on.
+func same(t *testing.T, name string, got, want []uint32, off, rows, n, stride int) {
+	t.Helper()
+	for i := range want {
+		if k := i - off; k >= 0 && rows > 0 && k/stride < rows && k%stride < n {
+			continue
+		}
+		if got[i] != want[i] {
+			t.Fatalf("%s: word %d: found %#x (%g), expected %#x (%g)", name, i, got[i], float(got[i]), want[i], float(want[i]))
+		}
+	}
+}
+
+// arena lays the operands of fused_residual_rms_norm out in one buffer, with canaries between them.
+type arena struct {
+	words                                []uint32
+	in, residual, bias, gamma, beta, out int
+	sum                                  int
+}
+
+func layArena(rows, n int) arena {
+	var a arena
+	place := func(seed, rows, n, filled int) int {
+		off := len(a.words) + 5
+		a.words = append(a.words, matrix(seed, 5, rows, filled, n, 0)...)
+		return off
+	}
+	a.in = place(1, rows, n, n)
+	a.out = place(2, rows, n, 0)
+	a.residual = place(3, rows, n, n)
+	a.beta = place(4, 1, n, n)
+	a.sum = place(5, rows, n, 0)
+	a.gamma = place(6, 1, n, n)
+	a.bias = place(7, 1, n, n)
+	a.words = append(a.words, canary, canary, canary)
+	return a
+}
+
+func TestLiftedFusedResidualRMSNorm(t *testing.T) {
+	b := open(t, Options{})
+	const rw, uniform = wgpu.BufferBindingTypeStorage, wgpu.BufferBindingTypeUniform
+	const file, entry = "fused_residual_rms_norm.wgsl", "fused_residual_rms_norm"
+	plain := lift(t, b, file, entry, nil, rw, uniform)
+	tee := lift(t, b, file, entry, map[string]string{"TEE": "1"}, rw, uniform)
+	for i, s := range liftedShapes() {
+		for mode := range 4 { // without TEE; TEE to its own place; TEE in place; TEE without bias
+			if mode != i%4 && s.rows > 2 {
+				continue // one mode each for the slow shapes, in turn
+			}
+			a := layArena(s.rows, s.n)
+			k := plain
+			if mode > 0 {
+				k = tee
+			}
+			if mode == 2 {
+				a.sum = a.in
+			}
+			hasBias := uint32(1)
+			if mode == 3 || mode == 0 && i%2 == 0 {
+				hasBias = 0
+			}
+			t.Run(fmt.Sprintf("mode%d/%dx%d", mode, s.rows, s.n), func(t *testing.T) {
+				runArena(t, k, a, s, mode > 0, hasBias)
+			})
+		}
+	}
+}
+
+func (a arena) params(outer, inner int, eps float32, hasBias uint32, tee bool) []uint32 {
+	p := []uint32{
+		uint32(outer), uint32(inner), uint32(a.in), uint32(a.residual), uint32(a.bias), uint32(a.gamma), uint32(a.beta),
+		uint32(a.out), math.Float32bits(eps), hasBias, 0xffffffff, 0xffffffff,
+	}
+	if tee {
+		p[10] = uint32(a.sum)
+	}
+	return p
+}
+
+var arenaUsage = []wgpu.BufferUsage{wgpu.BufferUsageStorage, wgpu.BufferUsageUniform}
+
+func runArena(t *testing.T, k *lifted, a arena, s liftedShape, tee bool, hasBias uint32) {
+	const eps = 1e-6
+	x, y := fold(s.rows)
+	got := k.run(t, x, y, arenaUsage, a.words, a.params(s.rows, s.n, eps, hasBias, tee))[0]
+	want := append([]uint32(nil), a.words...) // except out, which is checked against float64
+	v := make([]float64, s.n)
+	for r := range s.rows {
+		for i := range v {
+			at := r*s.n + i
+			sum := math.Float32frombits(a.words[a.in+at]) + math.Float32frombits(a.words[a.residual+at])
+			if hasBias != 0 {
+				sum += math.Float32frombits(a.words[a.bias+i])
+			}
+			v[i] = float64(sum)
+			if tee {
+				want[a.sum+at] = math.Float32bits(sum)
+			}
+		}
+		inv := invRMS(v, eps)
+		for i := range v {
+			normed := v[i] * inv * float(a.words[a.gamma+i])
+			shift := float(a.words[a.beta+i])
+			// The bound is relative to what is added up: with a shift the sum may be close to zero.
+			bound := (float64(s.n)/256 + 16) * 0x1p-24 * (math.Abs(normed) + math.Abs(shift))
+			if d := math.Abs(float(got[a.out+r*s.n+i]) - (normed + shift)); !(d <= bound) {
+				t.Fatalf("out[%d, %d]: found %g, expected %g", r, i, float(got[a.out+r*s.n+i]), normed+shift)
+			}
+		}
+	}
+	same(t, "arena", got, want, a.out, s.rows, s.n, s.n)
+}
+
+// Nothing is written where inner is 0, nor in rows past outer.
+func TestLiftedFusedBounds(t *testing.T) {
+	b := open(t, Options{})
+	const file, entry = "fused_residual_rms_norm.wgsl", "fused_residual_rms_norm"
+	for name, defines := range map[string]map[string]string{"plain": nil, "tee": {"TEE": "1"}} {
+		k := lift(t, b, file, entry, defines, wgpu.BufferBindingTypeStorage, wgpu.BufferBindingTypeUniform)
+		t.Run(name, func(t *testing.T) {
+			a := layArena(4, 33)
+			tee := defines != nil
+			for _, p := range [][]uint32{a.params(4, 0, 1e-5, 1, tee), a.params(0, 33, 1e-5, 1, tee)} {
+				same(t, "arena", k.run(t, 4, 1, arenaUsage, a.words, p)[0], a.words, 0, 0, 0, 0)
+			}
+			got := k.run(t, 4, 3, arenaUsage, a.words, a.params(2, 33, 1e-5, 1, tee))[0]
+			for i, w := range got {
+				inOut := i >= a.out && i < a.out+2*33
+				inSum := tee && i >= a.sum && i < a.sum+2*33
+				if changed := w != a.words[i]; changed != (inOut || inSum) {
+					t.Fatalf("word %d: found %#x, before %#x", i, w, a.words[i])
+				}
+			}
+		})
+	}
+}
+
+// The parameter bytes of DESIGN.md and those of the Go structs agree.
+func TestParamsMatchDesign(t *testing.T) {
+	bytes := must(binary.Append(nil, binary.LittleEndian, shaders.FusedResidualRMSNormParams{
+		Outer: 1, Inner: 2, InOff: 3, ResidualOff: 4, BiasOff: 5, GammaOff: 6, BetaOff: 7, OutOff: 8, EpsBits: 9, HasBias: 10, SumOff: 11, Pad: 12,
+	}))(t)
+	if len(bytes) != 48 {
+		t.Fatalf("found %d bytes, expected 48", len(bytes))
+	}
+	for i := range 12 {
+		if got := binary.LittleEndian.Uint32(bytes[i*4:]); got != uint32(i+1) {
+			t.Errorf("word %d: found %d, expected %d", i, got, i+1)
+		}
+	}
+}

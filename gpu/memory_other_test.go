@@ -1,0 +1,6 @@
+//go:build cgo && !linux
+
+package gpu
+
+// fillMemory needs a limit on the address space, which only Linux has.
+func fillMemory() int { return 77 }

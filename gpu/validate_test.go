@@ -1,0 +1,218 @@
+//go:build cgo
+
+package gpu
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"cera/backend"
+)
+
+// Every misuse gives an error that names the op and the operand, and none reaches the binding, which would abort.
+func TestMisuse(t *testing.T) {
+	b := open(t, Options{})
+	other := open(t, Options{})
+	foreign := other.Alloc("foreign", 2, 64)
+	foreignW := other.LoadWeight("foreign weight", backend.F32, 4, 64, make([]byte, 4*64*4))
+
+	x := b.Alloc("x", 2, 64)
+	y := b.Alloc("y", 2, 64)
+	z := b.Alloc("z", 2, 64)
+	vec := b.Alloc("vec", 1, 64)
+	pos := b.Alloc("pos", 1, 2)
+	table := b.Alloc("table", 16, 8)
+	kc, vc := b.Alloc("kc", 16, 32), b.Alloc("vc", 16, 32)
+	kv := backend.KV{K: kc, V: vc}
+	k, v := b.Alloc("k", 2, 32), b.Alloc("v", 2, 32)
+	freed := b.Alloc("gone", 2, 64)
+	b.Free(freed)
+	w := b.LoadWeight("w", backend.F32, 64, 64, make([]byte, 64*64*4))
+	gone := b.LoadWeight("gone weight", backend.F32, 1, 64, make([]byte, 64*4))
+	b.FreeWeight(gone)
+	arena := b.Alloc("arena", 10, 64)
+	if err := b.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	att := backend.Attention{NHead: 4, NKV: 2, HeadDim: 16, Scale: 1}
+	rope := backend.RoPE{HeadDim: 16, RotDim: 8}
+	fused := backend.FusedNorm{
+		Out: arena.Slice(0, 2), In: arena.Slice(2, 4), Residual: arena.Slice(4, 6), Gamma: arena.Slice(6, 7), Beta: arena.Slice(7, 8),
+	}
+	wide := x
+	wide.Stride = 63
+	long := x
+	long.Rows = 3
+	huge := x
+	huge.Rows, huge.Stride = math.MaxInt, math.MaxInt
+	negative := x
+	negative.Off = -64
+
+	cases := []struct {
+		name string
+		run  func()
+		want []string
+	}{
+		{"zero tensor", func() { b.RMSNorm(backend.Tensor{}, x, vec, 0) }, []string{"RMSNorm", "dst", "no tensor"}},
+		{"other backend's tensor", func() { b.RMSNorm(foreign, x, vec, 0) }, []string{"RMSNorm", "dst", "another backend"}},
+		{"freed tensor", func() { b.RMSNorm(x, freed, vec, 0) }, []string{"src", "gone", "freed"}},
+		{"stride below width", func() { b.RMSNorm(y, wide, vec, 0) }, []string{"src", "stride"}},
+		{"past the end", func() { b.Copy(y, long) }, []string{"src", "past the end", "128 words"}},
+		{"overflowing shape", func() { b.Copy(huge, huge) }, []string{"dst", "past the end"}},
+		{"negative offset", func() { b.Copy(negative, y) }, []string{"dst", "not a matrix"}},
+		{"rows differ", func() { b.RMSNorm(y, x.Slice(0, 1), vec, 0) }, []string{"src", "found 1 rows", "expected 2"}},
+		{"weight width", func() { b.RMSNorm(y, x, pos, 0) }, []string{"w:", "found rows of 2", "expected 64"}},
+		{"weight with dst", func() { b.RMSNorm(x, y, x.Slice(1, 2), 0) }, []string{"dst", "w", "one buffer"}},
+		{"dst is src", func() { b.RMSNorm(x, x, vec, 0) }, []string{"src", "share elements"}},
+		{"residual stride", func() { b.AddRMSNorm(y, x.View(0, 2, 32), z.Slice(0, 2), vec.View(0, 1, 32), 0) }, []string{"residual", "found rows of 64"}},
+		{"residual is src", func() { b.AddRMSNorm(y, x, x, vec, 0) }, []string{"AddRMSNorm", "one buffer"}},
+		{"no residual", func() { b.AddRMSNorm(y, x, backend.Tensor{}, vec, 0) }, []string{"residual", "no tensor"}},
+		{"fused over two buffers", func() { f := fused; f.In = x; b.FusedResidualRMSNorm(f) }, []string{"in is in buffer x", "arena"}},
+		{"fused without beta", func() { f := fused; f.Beta = backend.Tensor{}; b.FusedResidualRMSNorm(f) }, []string{"beta", "no tensor"}},
+		{"fused stride", func() { f := fused; f.In.Stride = 128; b.FusedResidualRMSNorm(f) }, []string{"in:", "stride 128"}},
+		{"fused out is in", func() { f := fused; f.Out = f.In; b.FusedResidualRMSNorm(f) }, []string{"out", "share elements"}},
+		{"fused sum halfway into in", func() { f := fused; f.Sum = arena.View(3*64, 2, 64); b.FusedResidualRMSNorm(f) }, []string{"sum", "share elements"}},
+		{"fused sum over gamma", func() { f := fused; f.Sum = arena.Slice(6, 8); b.FusedResidualRMSNorm(f) }, []string{"sum", "gamma"}},
+		{"no weight", func() { b.MatMul(x, y, nil) }, []string{"MatMul", "no weight"}},
+		{"freed weight", func() { b.MatMul(x, y, gone) }, []string{"gone weight", "freed"}},
+		{"other backend's weight", func() { b.MatMul(x, y, foreignW) }, []string{"foreign weight", "another backend"}},
+		{"matmul in place", func() { b.MatMul(x, x, w) }, []string{"dst", "one buffer"}},
+		{"matmul inner size", func() { b.MatMul(x, k, w) }, []string{"x:", "found rows of 32", "expected 64"}},
+		{"matmul outer size", func() { b.MatMul(k, x, w) }, []string{"dst", "found rows of 32", "expected 64"}},
+		{"embed tokens", func() { b.Embed(x, w, vec) }, []string{"tokens", "found rows of 64", "expected 2"}},
+		{"bias width", func() { b.AddBias(x, pos) }, []string{"AddBias", "bias", "expected 64"}},
+		{"rope head", func() { b.RoPE(x, pos, table, backend.RoPE{HeadDim: 24, RotDim: 8}) }, []string{"RoPE", "multiple of the head dim 24"}},
+		{"rope odd", func() { b.RoPE(x, pos, table, backend.RoPE{HeadDim: 16, RotDim: 7}) }, []string{"even number"}},
+		{"rope beyond head", func() { b.RoPE(x, pos, table, backend.RoPE{HeadDim: 4, RotDim: 8}) }, []string{"rotated dim 8"}},
+		{"rope style", func() { r := rope; r.Style = 9; b.RoPE(x, pos, table, r) }, []string{"style 9"}},
+		{"rope table stride", func() { tb := table; tb.Rows, tb.Stride = 8, 16; b.RoPE(x, pos, tb, rope) }, []string{"table", "stride 16"}},
+		{"store pos", func() { b.StoreKV(kv, k, v, vec) }, []string{"StoreKV", "pos"}},
+		{"store width", func() { b.StoreKV(kv, x, y, pos) }, []string{"cache K", "expected 64"}},
+		{"store caches differ", func() { b.StoreKV(backend.KV{K: kc, V: vc.Slice(0, 8)}, k, v, pos) }, []string{"cache V", "found 8 rows"}},
+		{"one cache twice", func() { b.StoreKV(backend.KV{K: kc, V: kc}, k, v, pos) }, []string{"share elements"}},
+		{"attention heads", func() { a := att; a.NKV = 3; b.Attention(x, y, kv, pos, a) }, []string{"Attention", "multiple of KV heads"}},
+		{"attention width", func() { a := att; a.HeadDim = 8; b.Attention(x, y, kv, pos, a) }, []string{"dst", "expected 32"}},
+		{"attention in place", func() { b.Attention(x, x, kv, pos, att) }, []string{"one buffer"}},
+		{"activation", func() { b.GatedAct(x, y, z, 7) }, []string{"GatedAct", "activation 7"}},
+		{"gate shape", func() { b.GatedAct(x, k, z, backend.SiLU) }, []string{"gate", "found rows of 32"}},
+		{"upload length", func() { b.Upload(x, make([]float32, 5)) }, []string{"Upload", "found 5 values", "expected 128"}},
+		{"copy overlap", func() { b.Copy(arena.Slice(0, 2), arena.Slice(1, 3)) }, []string{"Copy", "share elements"}},
+		{"alloc negative", func() { b.Alloc("neg", -1, 4) }, []string{"neg", "not possible"}},
+		{"alloc nothing", func() { b.Alloc("void", 4, 0) }, []string{"void", "not possible"}},
+		{"alloc overflow", func() { b.Alloc("big", math.MaxInt, 4) }, []string{"big", "not possible"}},
+		{"alloc beyond a binding", func() { b.Alloc("big", 1<<20, 1<<14) }, []string{"big", "largest binding"}},
+		{"free twice", func() { b.Free(freed) }, []string{"Free", "freed"}},
+		{"free foreign", func() { b.Free(foreign) }, []string{"Free", "another backend"}},
+		{"free weight twice", func() { b.FreeWeight(gone) }, []string{"FreeWeight", "freed"}},
+		{"weight format", func() { b.LoadWeight("f", 99, 1, 1, nil) }, []string{"f:", "Format(99)"}},
+		{"weight block", func() { b.LoadWeight("q", backend.Q4_0, 1, 33, nil) }, []string{"q:", "block of 32"}},
+		{"weight length", func() { b.LoadWeight("q", backend.Q8_0, 2, 32, make([]byte, 34)) }, []string{"found 34 bytes", "expected 68"}},
+		{"weight shape", func() { b.LoadWeight("q", backend.F32, 0, 4, nil) }, []string{"[0, 4]"}},
+		{"weight overflow", func() { b.LoadWeight("q", backend.F32, math.MaxInt/8, 1<<20, nil) }, []string{"too large"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			c.run()
+			err := b.Flush()
+			if err == nil {
+				t.Fatalf("no error")
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("found %q, expected it to contain %q", err, want)
+				}
+			}
+			if err := b.Flush(); err != nil {
+				t.Fatalf("the error stayed: %v", err)
+			}
+		})
+	}
+	t.Run("read length", func(t *testing.T) {
+		if err := b.Read(make([]float32, 3), x); err == nil || !strings.Contains(err.Error(), "3 values") {
+			t.Errorf("found %v", err)
+		}
+	})
+	t.Run("still works", func(t *testing.T) {
+		b.Upload(x, make([]float32, 128))
+		b.FusedResidualRMSNorm(fused)
+		b.Attention(y, x, kv, pos, att)
+		if err := b.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// The first error sticks, ops do nothing until it is reported, and the one reported is the first.
+func TestErrorSticks(t *testing.T) {
+	b := open(t, Options{})
+	x := filled(t, b, "x", 1, 8, func(_, i int) float32 { return float32(i) })
+	b.Copy(x, backend.Tensor{})                   // the first
+	b.AddBias(backend.Tensor{}, backend.Tensor{}) // the second
+	b.Upload(x, make([]float32, 8))               // must not happen
+	if y := b.Alloc("y", 1, 1); y.Valid() {
+		t.Error("Alloc worked after an error")
+	}
+	if w := b.LoadWeight("w", backend.F32, 1, 1, make([]byte, 4)); w != nil {
+		t.Error("LoadWeight worked after an error")
+	}
+	err := b.Read(make([]float32, 8), x)
+	if err == nil || !strings.Contains(err.Error(), "Copy: src: no tensor") {
+		t.Fatalf("found %v, expected the error of Copy", err)
+	}
+	if got := read(t, b, x); got[7] != 7 {
+		t.Errorf("found %v: an op ran after an error", got)
+	}
+	b.Free(backend.Tensor{})
+	b.FreeWeight(nil)
+	if err := b.Flush(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClose(t *testing.T) {
+	b := open(t, Options{})
+	x := b.Alloc("x", 1, 4)
+	w := b.LoadWeight("w", backend.F32, 1, 4, make([]byte, 16))
+	b.RMSNorm(b.Alloc("y", 1, 4), x, b.Alloc("w", 1, 4), 1)
+	b.Close()
+	b.Close()
+	b.Free(x)
+	b.FreeWeight(w)
+	b.Upload(x, make([]float32, 4))
+	if err := b.Flush(); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("Flush: found %v, expected that it is closed", err)
+	}
+	if err := b.Read(make([]float32, 4), x); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("Read: found %v, expected that it is closed", err)
+	}
+}
+
+func TestOverlap(t *testing.T) {
+	buf := &buffer{words: 1000}
+	view := func(off, rows, n, stride int) backend.Tensor {
+		return backend.Tensor{Buf: buf, Off: off, Rows: rows, N: n, Stride: stride}
+	}
+	for _, c := range []struct {
+		name string
+		a, b backend.Tensor
+		want bool
+	}{
+		{"apart", view(0, 2, 8, 8), view(16, 2, 8, 8), false},
+		{"touching", view(0, 2, 8, 8), view(15, 2, 8, 8), true},
+		{"columns", view(0, 4, 8, 24), view(8, 4, 16, 24), false},
+		{"columns over", view(0, 4, 9, 24), view(8, 4, 16, 24), true},
+		{"columns around the end", view(4, 4, 8, 24), view(20, 4, 8, 24), false},
+		{"columns wrapping into the next row", view(4, 4, 8, 24), view(20, 4, 9, 24), true},
+		{"other stride", view(0, 4, 8, 24), view(8, 4, 8, 16), true},
+		{"empty", view(0, 0, 8, 8), view(0, 2, 8, 8), false},
+		{"other buffer", view(0, 2, 8, 8), backend.Tensor{Buf: &buffer{words: 9}, Rows: 1, N: 9, Stride: 9}, false},
+	} {
+		if got := overlap(c.a, c.b); got != c.want {
+			t.Errorf("%s: found %v, expected %v", c.name, got, c.want)
+		}
+		if got := overlap(c.b, c.a); got != c.want {
+			t.Errorf("%s, swapped: found %v, expected %v", c.name, got, c.want)
+		}
+	}
+}
