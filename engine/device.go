@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"cera/backend"
+	"cera/cpu"
+	"cera/gpu"
+)
+
+// ErrNoDevice is inside the error of OpenDevice where no adapter can be had; errors.Is finds it.
+var ErrNoDevice = gpu.ErrNoDevice
+
+// OpenDevice opens the backend that o.Device names: "cpu"; "gpu", the best adapter, a software one included; or
+// "auto", a hardware adapter where there is one, else the cpu.
+func OpenDevice(o Options) (backend.Backend, error) {
+	want := gpu.Options{Adapter: -1}
+	if o.Adapter != nil {
+		if *o.Adapter < 0 {
+			return nil, fmt.Errorf("adapter %d: adapters count from 0", *o.Adapter)
+		}
+		want.Adapter = *o.Adapter
+	}
+	switch o.Device {
+	case "cpu":
+		return cpu.New(), nil
+	case "gpu":
+		want.AllowSoftware = true
+		be, err := gpu.Open(want)
+		if err != nil {
+			return nil, deviceError(err)
+		}
+		return be, nil
+	case "", "auto":
+		be, err := gpu.Open(want)
+		if err == nil {
+			return be, nil
+		}
+		// No hardware adapter: the cpu. An adapter that was asked for, or one that is there and fails, is an error.
+		if o.Adapter != nil || !errors.Is(err, ErrNoDevice) {
+			return nil, deviceError(err)
+		}
+		return cpu.New(), nil
+	}
+	return nil, fmt.Errorf("device %q is not one of auto, cpu, gpu", o.Device)
+}
+
+// Devices lists what a model can run on.
+type Devices struct {
+	Adapters []gpu.AdapterInfo `json:"adapters"`          // in order of preference
+	Problem  string            `json:"problem,omitempty"` // why there are none
+	CPU      backend.Info      `json:"cpu"`
+	Auto     int               `json:"auto"` // index of the adapter that "auto" takes; -1: the cpu
+	GPU      int               `json:"gpu"`  // index of the adapter that "gpu" takes; -1: none, an error
+}
+
+// ListDevices lists the adapters and which of them OpenDevice would pick. That there is none is no error.
+func ListDevices() (*Devices, error) {
+	d := &Devices{CPU: cpu.New().Info(), Auto: -1, GPU: -1}
+	var err error
+	d.Adapters, err = gpu.Adapters()
+	if errors.Is(err, ErrNoDevice) {
+		d.Problem = err.Error()
+		return d, nil
+	}
+	if err != nil {
+		return nil, deviceError(err)
+	}
+	for i, a := range d.Adapters {
+		if d.GPU < 0 {
+			d.GPU = i
+		}
+		if d.Auto < 0 && !a.Software {
+			d.Auto = i
+		}
+	}
+	return d, nil
+}

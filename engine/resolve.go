@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"cera/gguf"
+	"cera/layers"
+	"cera/tinymodel"
+	"cera/weights"
+)
+
+// Resolved is a file matched with the architecture table.
+type Resolved struct {
+	Config  layers.Config
+	Binding *weights.Binding
+	model   *layers.Model
+}
+
+// Resolve finds the architecture of a file and binds its tensors to the model's slots, without reading weights. The
+// result is nil where the metadata do not resolve; where they do and only tensors are wrong, it comes with the error.
+func Resolve(f *gguf.File) (*Resolved, error) {
+	vocab := 0
+	if t, ok := f.Tensor(layers.NameTokEmbd); ok {
+		vocab = t.Rows()
+	}
+	c, err := layers.ReadConfig(f, vocab, len(f.Tensors))
+	if err != nil {
+		// An error of a key's type names the file itself.
+		if key := (*gguf.KeyError)(nil); errors.As(err, &key) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%s: %w", f.Path, err)
+	}
+	m := layers.NewModel(c)
+	b := weights.Bind(f, m.Slots())
+	r := &Resolved{c, b, m}
+	if err := b.Err(); err != nil {
+		return r, fmt.Errorf("%s: %w", f.Path, err)
+	}
+	return r, nil
+}
+
+// BuiltInName names the model that BuiltIn returns.
+const BuiltInName = "built-in tiny model"
+
+// BuiltIn returns a deterministic tiny llama with random weights, made in memory.
+func BuiltIn() (*gguf.File, error) {
+	var buf bytes.Buffer
+	if _, err := tinymodel.Write(&buf, tinymodel.Default()); err != nil {
+		return nil, err
+	}
+	f, err := gguf.NewFile(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+	if err != nil {
+		return nil, err
+	}
+	f.Path = BuiltInName
+	return f, nil
+}
