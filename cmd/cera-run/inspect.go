@@ -1,0 +1,189 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"cera/engine"
+	"cera/gguf"
+)
+
+func inspectCommand() *cobra.Command {
+	var asJSON, all bool
+	cmd := &cobra.Command{
+		Use:   "inspect MODEL",
+		Short: "Show a file's metadata and tensors, and the architecture it resolves to",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := openFile(args)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			in := inspect(f)
+			if asJSON {
+				err = writeJSON(cmd.OutOrStdout(), in)
+			} else {
+				err = in.print(cmd.OutOrStdout(), all)
+			}
+			if err == nil && in.Problem != "" {
+				// What is wrong stands in the output; the exit code says so too.
+				err = fmt.Errorf("%s cannot run as it is", f.Path)
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	cmd.Flags().BoolVar(&all, "all", false, "print long values and every tensor in full")
+	return cmd
+}
+
+func openFile(args []string) (*gguf.File, error) {
+	if len(args) > 0 {
+		return gguf.Open(args[0])
+	}
+	return engine.BuiltIn()
+}
+
+// inspection is what inspect prints.
+type inspection struct {
+	File         string            `json:"file"`
+	Version      uint32            `json:"gguf_version"`
+	Alignment    uint64            `json:"alignment"`
+	Metadata     []inspectedKey    `json:"metadata"` // in the file's order
+	Tensors      []inspectedTensor `json:"tensors"`  // in the file's order
+	Types        []typeTotal       `json:"types"`    // by first appearance
+	Bytes        uint64            `json:"tensor_bytes"`
+	Elements     uint64            `json:"elements"`
+	Architecture any               `json:"architecture"` // the row it resolves to, or null
+	Missing      []string          `json:"missing"`
+	Unused       []string          `json:"unused"`
+	Problem      string            `json:"problem,omitempty"` // why the file cannot run
+}
+
+type inspectedKey struct {
+	Key   string `json:"key"`
+	Type  string `json:"type"`
+	Value any    `json:"value"` // of a long array, its length alone
+}
+
+type inspectedTensor struct {
+	Name  string   `json:"name"`
+	Type  string   `json:"type"`
+	Dims  []uint64 `json:"dims"` // GGUF order, row length first
+	Bytes uint64   `json:"bytes"`
+}
+
+type typeTotal struct {
+	Type    string `json:"type"`
+	Tensors int    `json:"tensors"`
+	Bytes   uint64 `json:"bytes"`
+}
+
+// longArray is the length past which an array of metadata is shown as its length.
+const longArray = 16
+
+func inspect(f *gguf.File) *inspection {
+	in := &inspection{File: f.Path, Version: f.Version, Alignment: f.Alignment, Missing: []string{}, Unused: []string{}}
+	for _, kv := range f.Keys {
+		value := kv.Value
+		if v := reflect.ValueOf(value); v.Kind() == reflect.Slice && v.Len() > longArray {
+			value = fmt.Sprintf("%d values", v.Len())
+		}
+		in.Metadata = append(in.Metadata, inspectedKey{kv.Key, kv.Type.String(), finite(value)})
+	}
+	index := map[string]int{}
+	for _, t := range f.Tensors {
+		in.Tensors = append(in.Tensors, inspectedTensor{t.Name, t.Type.String(), t.Dims, t.Size})
+		i, ok := index[t.Type.String()]
+		if !ok {
+			i = len(in.Types)
+			index[t.Type.String()] = i
+			in.Types = append(in.Types, typeTotal{Type: t.Type.String()})
+		}
+		in.Types[i].Tensors++
+		in.Types[i].Bytes += t.Size
+		in.Bytes += t.Size
+		in.Elements += uint64(t.N()) * uint64(t.Rows())
+	}
+	r, err := engine.Resolve(f)
+	if err != nil {
+		in.Problem = err.Error()
+	}
+	if r != nil {
+		in.Architecture = r.Config
+		in.Missing = append(in.Missing, r.Binding.Missing...)
+		in.Unused = append(in.Unused, r.Binding.Unused...)
+	}
+	return in
+}
+
+// finite replaces numbers that JSON cannot hold by their text.
+func finite(v any) any {
+	switch v := reflect.ValueOf(v); v.Kind() {
+	case reflect.Float32, reflect.Float64:
+		if f := v.Float(); f-f != 0 {
+			return fmt.Sprint(f)
+		}
+	}
+	return v
+}
+
+func (in *inspection) print(out io.Writer, all bool) error {
+	fmt.Fprintf(out, "%s: GGUF version %d, %d keys, %d tensors, %d elements, %s\n\n", in.File, in.Version, len(in.Metadata), len(in.Tensors),
+		in.Elements, size(in.Bytes))
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, k := range in.Metadata {
+		text := strings.ReplaceAll(fmt.Sprint(k.Value), "\n", `\n`)
+		if r := []rune(text); len(r) > 80 && !all {
+			text = string(r[:79]) + "…"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", k.Key, k.Type, text)
+	}
+	fmt.Fprintln(w)
+	for _, t := range in.Types {
+		fmt.Fprintf(w, "%s\t%d tensors\t%s\n", t.Type, t.Tensors, size(t.Bytes))
+	}
+	fmt.Fprintln(w)
+	for _, t := range in.Tensors {
+		fmt.Fprintf(w, "%s\t%s\t%v\t%s\n", t.Name, t.Type, t.Dims, size(t.Bytes))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if in.Architecture != nil {
+		fmt.Fprintf(out, "\narchitecture: %+v\n", in.Architecture)
+	}
+	for _, list := range []struct {
+		what  string
+		names []string
+	}{{"missing", in.Missing}, {"unused", in.Unused}} {
+		if len(list.names) > 0 {
+			fmt.Fprintf(out, "%s: %s\n", list.what, strings.Join(list.names, ", "))
+		}
+	}
+	if in.Problem != "" {
+		_, err := fmt.Fprintf(out, "\nIt cannot run: %s\n", in.Problem)
+		return err
+	}
+	_, err := fmt.Fprintln(out, "Every tensor has its place: nothing is missing, nothing unused.")
+	return err
+}
+
+// size formats bytes with a unit.
+func size(n uint64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.2f GiB", float64(n)/(1<<30))
+}

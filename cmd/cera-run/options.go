@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"cera/engine"
+)
+
+// runOptions are the flags of every command that runs a model.
+type runOptions struct {
+	device  string
+	adapter int
+	ubatch  int
+	ctx     int
+	norms   string
+	tokens  string
+	quiet   bool
+}
+
+func (o *runOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.device, "device", "auto", "auto (a hardware GPU, else the cpu), gpu (the best adapter, software included) or cpu")
+	f.IntVar(&o.adapter, "adapter", -1, "number of the GPU adapter, as `N` in \"cera-run devices\"")
+	f.IntVar(&o.ubatch, "ubatch", 512, "tokens a forward pass takes at most; longer inputs run in chunks")
+	f.IntVar(&o.ctx, "ctx", 0, fmt.Sprintf("positions in the KV cache (default the model's, at most %d)", engine.DefaultCtx))
+	f.StringVar(&o.norms, "norms", "auto", "which fused norm kernel runs: batch, arena, or auto for what the model needs")
+	f.StringVar(&o.tokens, "tokens", "", "token ids, as `1,2,3` (default 16 spread over the vocabulary)")
+	f.BoolVar(&o.quiet, "quiet", false, "no progress, and no table where everything passed")
+}
+
+// open loads the model at args[0], or the built-in one, and the tokens to run.
+func (o *runOptions) open(cmd *cobra.Command, args []string) (*engine.Engine, []int32, error) {
+	norms, err := engine.ParseNorms(o.norms)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--norms: %w", err)
+	}
+	if o.ubatch < 1 {
+		return nil, nil, fmt.Errorf("--ubatch: %d is not at least 1", o.ubatch)
+	}
+	if o.ctx < 0 {
+		return nil, nil, fmt.Errorf("--ctx: %d is negative", o.ctx)
+	}
+	tokens, err := parseTokens(o.tokens)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--tokens: %w", err)
+	}
+	opts := engine.Options{Device: o.device, UBatch: o.ubatch, Ctx: o.ctx, Norms: norms}
+	if cmd.Flags().Changed("adapter") {
+		opts.Adapter = &o.adapter
+	}
+	bar := newProgress(cmd.ErrOrStderr(), o.quiet)
+	opts.Progress = bar.update
+	defer bar.finish()
+	e, err := openModel(args, opts)
+	if err != nil {
+		return nil, nil, err
+	}
+	if tokens == nil {
+		c := e.Config()
+		tokens = engine.DefaultTokens(c.Vocab, min(16, c.Ctx))
+	}
+	return e, tokens, nil
+}
+
+func openModel(args []string, opts engine.Options) (*engine.Engine, error) {
+	if len(args) > 0 {
+		return engine.Open(args[0], opts)
+	}
+	f, err := engine.BuiltIn()
+	if err != nil {
+		return nil, err
+	}
+	return engine.Load(f, opts)
+}
+
+// parseTokens reads ids separated by commas or spaces; an empty text gives nil.
+func parseTokens(text string) ([]int32, error) {
+	var tokens []int32
+	for _, field := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' }) {
+		id, err := strconv.ParseInt(field, 10, 32)
+		if err != nil || id < 0 {
+			return nil, fmt.Errorf("%q is not a token id", field)
+		}
+		tokens = append(tokens, int32(id))
+	}
+	return tokens, nil
+}
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
