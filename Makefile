@@ -8,7 +8,7 @@ help:           ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 run: setup      ## check every norm of the built-in model on the best GPU adapter, software included
-	go run ./cmd/cera-run --device gpu
+	go run ./cmd/cera-run
 
 test: setup     ## run all tests, and say how many ran and what was skipped
 	go run $(GOTESTSUM) --format pkgname -- -timeout 20m ./...

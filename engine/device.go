@@ -12,6 +12,15 @@ import (
 // ErrNoDevice is inside the error of OpenDevice where no adapter can be had; errors.Is finds it.
 var ErrNoDevice = gpu.ErrNoDevice
 
+// CheckedDevice is what a check runs on unless told otherwise: it is the GPU's numbers that are to be proved, even on a
+// software adapter. A build without a GPU backend checks the cpu's.
+func CheckedDevice() string {
+	if gpu.Built {
+		return "gpu"
+	}
+	return "cpu"
+}
+
 // OpenDevice opens the backend that o.Device names: "cpu"; "gpu", the best adapter, a software one included; or
 // "auto", a hardware adapter where there is one, else the cpu.
 func OpenDevice(o Options) (backend.Backend, error) {

@@ -4,6 +4,7 @@ package gpu
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -13,8 +14,13 @@ import (
 	"github.com/cogentcore/webgpu/wgpu"
 )
 
-// instanceMu guards the environment while an instance is made.
-var instanceMu sync.Mutex
+var (
+	// instanceMu guards the environment while an instance is made.
+	instanceMu sync.Mutex
+	// anchor is an instance that nothing uses: while it lives the drivers stay loaded. Some (NVIDIA's) can be loaded
+	// and unloaded only some dozens of times in a process before they no longer find their own card.
+	anchor *wgpu.Instance
+)
 
 // adapters lists the adapters in order of preference. The caller releases every one and the instance.
 func adapters() (*wgpu.Instance, []*wgpu.Adapter, []AdapterInfo, error) {
@@ -22,6 +28,9 @@ func adapters() (*wgpu.Instance, []*wgpu.Adapter, []AdapterInfo, error) {
 	defer instanceMu.Unlock()
 	wgpu.SetLogLevel(wgpu.LogLevelOff)
 	defer quietLayers()()
+	if anchor == nil {
+		anchor = createInstance(instanceBackends())
+	}
 	instance := createInstance(instanceBackends())
 	if instance == nil {
 		return nil, nil, nil, noDevice("the graphics library does not start")
@@ -95,12 +104,15 @@ var vendors = map[uint32]string{
 // softwareVendors are those whose adapters run on the processor's cores.
 var softwareVendors = map[uint32]string{0x1414: "Microsoft", 0x1ae0: "Google", 0x10005: "Mesa"}
 
+// wordLimit rounds a limit in bytes down to whole words. A driver without a limit gives the largest uint64.
+func wordLimit(bytes uint64) int64 { return int64(min(bytes, math.MaxInt64) &^ (wordBytes - 1)) }
+
 func describe(info wgpu.AdapterInfo, l wgpu.Limits) AdapterInfo {
 	a := AdapterInfo{
 		API: info.BackendType.String(),
 		Limits: Limits{
-			MaxBinding:       int64(min(l.MaxStorageBufferBindingSize, l.MaxBufferSize)) &^ 3,
-			MaxBuffer:        int64(l.MaxBufferSize) &^ 3,
+			MaxBinding:       wordLimit(min(l.MaxStorageBufferBindingSize, l.MaxBufferSize)),
+			MaxBuffer:        wordLimit(l.MaxBufferSize),
 			OffsetAlign:      int(l.MinStorageBufferOffsetAlignment),
 			WorkgroupStorage: int(l.MaxComputeWorkgroupStorageSize),
 			Invocations:      int(l.MaxComputeInvocationsPerWorkgroup),

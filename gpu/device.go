@@ -5,11 +5,14 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cogentcore/webgpu/wgpu"
 
 	"cera/backend"
 )
+
+const built = true
 
 // Backend is a WebGPU device with what is recorded for it. It implements backend.Backend and belongs to one
 // goroutine at a time.
@@ -93,7 +96,8 @@ func (b *Backend) open(a AdapterInfo, o Options) error {
 	// The adapter's own struct holds garbage past some field, so only what the kernels need is copied.
 	want := wgpu.DefaultLimits()
 	want.MaxStorageBufferBindingSize = l.MaxStorageBufferBindingSize
-	want.MaxBufferSize = l.MaxBufferSize
+	// A driver without a limit says the largest uint64, which the library takes for "default" when asked for it.
+	want.MaxBufferSize = min(l.MaxBufferSize, 1<<40)
 	want.MinStorageBufferOffsetAlignment = l.MinStorageBufferOffsetAlignment
 	want.MaxStorageBuffersPerShaderStage = l.MaxStorageBuffersPerShaderStage
 	want.MaxComputeWorkgroupStorageSize = l.MaxComputeWorkgroupStorageSize
@@ -173,7 +177,22 @@ func (b *Backend) Flush() error {
 // wait submits and waits for the device.
 func (b *Backend) wait(op string) {
 	b.submit(op)
-	b.dev.Poll(true, nil)
+	b.idle()
+}
+
+// idle waits until the device has done all that was submitted.
+//
+// It never lets the library wait: Poll(true) gives up after five seconds, takes the work for done all the same, and
+// frees memory that the device still uses (wgpu issues 3601 and 4589). On a software adapter a submit may well take
+// longer than that. Asked without waiting, the library reads how far the device really is.
+func (b *Backend) idle() {
+	const spin, nap = 2 * time.Millisecond, 200 * time.Microsecond
+	start := time.Now()
+	for !b.dev.Poll(false, nil) {
+		if time.Since(start) > spin {
+			time.Sleep(nap)
+		}
+	}
 }
 
 // Close waits for the device and releases everything on it. Further calls do nothing.
@@ -207,7 +226,7 @@ func (b *Backend) release() {
 		b.queue.Release()
 	}
 	if b.dev != nil {
-		b.dev.Poll(true, nil)
+		b.idle()
 		b.dev.Release()
 	}
 	if b.adapter != nil {

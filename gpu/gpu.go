@@ -21,6 +21,9 @@ var _ backend.Backend = (*Backend)(nil)
 // ErrNoDevice says that there is no adapter that Open may use. It comes wrapped with what to do about it.
 var ErrNoDevice = errors.New("no usable GPU adapter")
 
+// Built says whether this build can have a GPU at all.
+const Built = built
+
 // DefaultMatVecRows is the largest number of activation rows that MatMul runs through the matrix-vector kernel.
 const DefaultMatVecRows = 8
 

@@ -8,6 +8,8 @@ import (
 	"cera/backend"
 )
 
+const built = false
+
 // Backend is not available in a program built without cgo: Open never returns one.
 type Backend struct{ backend.Backend }
 

@@ -97,7 +97,7 @@ func (l *lifted) run(t *testing.T, x, y uint32, usage []wgpu.BufferUsage, data .
 	cmd := must(enc.Finish(nil))(t)
 	defer cmd.Release()
 	l.b.queue.Submit(cmd)
-	l.b.dev.Poll(true, nil)
+	l.b.idle()
 	out := make([][]uint32, len(data))
 	for i, back := range backs {
 		out[i] = l.b.mapped(t, back, len(data[i]))

@@ -161,7 +161,7 @@ func (b *Backend) writePieces(op string, buf *buffer, off uint64, data []byte) {
 		off += uint64(len(piece))
 		if len(piece) == uploadPiece {
 			b.queue.Submit()
-			b.dev.Poll(true, nil) // lets the staged copy go
+			b.idle() // lets the staged copy go
 		}
 	}
 }

@@ -140,7 +140,7 @@ func (b *Backend) mapStaging(size uint64) error {
 	if err != nil {
 		return err
 	}
-	b.dev.Poll(true, nil)
+	b.idle()
 	select {
 	case s := <-done:
 		if s != wgpu.BufferMapAsyncStatusSuccess {

@@ -25,7 +25,7 @@ type runOptions struct {
 
 func (o *runOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.device, "device", "auto", "auto (a hardware GPU, else the cpu), gpu (the best adapter, software included) or cpu")
+	f.StringVar(&o.device, "device", engine.CheckedDevice(), "gpu (the best adapter, software included), auto (a hardware GPU, else the cpu) or cpu")
 	f.IntVar(&o.adapter, "adapter", -1, "number of the GPU adapter, as `N` in \"cera-run devices\"")
 	f.IntVar(&o.ubatch, "ubatch", 512, "tokens a forward pass takes at most; longer inputs run in chunks")
 	f.IntVar(&o.ctx, "ctx", 0, fmt.Sprintf("positions in the KV cache (default the model's, at most %d)", engine.DefaultCtx))
