@@ -43,12 +43,11 @@ func printDevices(out io.Writer, d *engine.Devices) error {
 		}
 		return ""
 	}
-	const mib = 1 << 20
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "N\tADAPTER\tTYPE\tAPI\tDRIVER\tBINDING\tBUFFER\tSHARED\tTHREADS\tPICKED BY --device")
 	for i, a := range d.Adapters {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%d MiB\t%d MiB\t%d KiB\t%d\t%s\n", a.Index, a.Name, a.Type, a.API, a.Driver,
-			a.Limits.MaxBinding/mib, a.Limits.MaxBuffer/mib, a.Limits.WorkgroupStorage>>10, a.Limits.Invocations, picks(i))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%d KiB\t%d\t%s\n", a.Index, a.Name, a.Type, a.API, a.Driver,
+			limit(a.Limits.MaxBinding), limit(a.Limits.MaxBuffer), a.Limits.WorkgroupStorage>>10, a.Limits.Invocations, picks(i))
 	}
 	cpuPicks := "cpu"
 	if d.Auto < 0 {
@@ -62,4 +61,12 @@ func printDevices(out io.Writer, d *engine.Devices) error {
 		fmt.Fprintf(out, "\nNo GPU adapter: %s\n", d.Problem)
 	}
 	return nil
+}
+
+// limit formats a limit in bytes; drivers without one say an absurd number.
+func limit(bytes int64) string {
+	if bytes >= 1<<50 {
+		return "no limit"
+	}
+	return fmt.Sprintf("%d MiB", bytes>>20)
 }
