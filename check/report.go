@@ -28,8 +28,9 @@ type Report struct {
 	Model   string       `json:"model"`
 	Device  backend.Info `json:"device"`
 	Tokens  []int32      `json:"tokens"`
-	First   *Fault       `json:"first_fault"` // nil where nothing failed
-	Sites   []SiteReport `json:"sites"`       // in forward order
+	First   *Fault       `json:"first_fault"`   // nil where nothing failed
+	Sites   []SiteReport `json:"sites"`         // in forward order
+	Ops     []OpReport   `json:"ops,omitempty"` // in forward order; where every op was checked
 	Passed  int          `json:"passed"`
 	Failed  int          `json:"failed"`
 	Missed  int          `json:"unmeasured"`

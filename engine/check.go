@@ -7,7 +7,6 @@ import (
 
 	"cera/check"
 	"cera/cpu"
-	"cera/layers"
 	"cera/trace"
 )
 
@@ -41,8 +40,34 @@ func DefaultTokens(vocab, n int) []int32 {
 }
 
 // Check runs tokens as a fresh sequence, captures every norm with its inputs on the path that really ran, and
-// recomputes each in float64.
+// recomputes each in float64. Where a norm is right but has moved away from the reference run, the blocks before it are
+// run again with every op captured, and the op that is wrong is named.
 func (e *Engine) Check(ctx context.Context, tokens []int32, drift Drift) (*check.Report, error) {
+	report, _, err := e.checkNorms(ctx, tokens, drift)
+	if err != nil || report.First == nil || report.First.Aspect != "drift" {
+		return report, err
+	}
+	layer := report.First.Layer
+	if layer < 0 {
+		layer = e.model.Layers - 1
+	}
+	// The norm at the head of a block takes the MLP of the block before.
+	err = e.checkOps(ctx, tokens, OpFilter{From: max(0, layer-1), To: layer + 1}, report, nil)
+	return report, err
+}
+
+// CheckOps is Check for every op that the filter takes, and all norms. A run of the whole model is made for every block,
+// so that no more than one block's tensors of the device are held; the reference run's are held for all.
+func (e *Engine) CheckOps(ctx context.Context, tokens []int32, drift Drift, filter OpFilter) (*check.Report, error) {
+	report, reference, err := e.checkNorms(ctx, tokens, drift, e.opSites(filter)...)
+	if err != nil {
+		return nil, err
+	}
+	return report, e.checkOps(ctx, tokens, filter, report, reference)
+}
+
+// checkNorms checks the norms, and returns the reference run with the norms and the further sites too, or nil.
+func (e *Engine) checkNorms(ctx context.Context, tokens []int32, drift Drift, further ...string) (*check.Report, *trace.Trace, error) {
 	sites := e.NormSites()
 	want := map[string]bool{}
 	for _, s := range sites {
@@ -50,11 +75,15 @@ func (e *Engine) Check(ctx context.Context, tokens []int32, drift Drift) (*check
 	}
 	got, err := e.Capture(ctx, tokens, func(site string) bool { return want[site] })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	reference, reason, err := e.reference(ctx, tokens, sites, drift)
+	names := further
+	for _, s := range sites {
+		names = append(names, s.Site)
+	}
+	reference, reason, err := e.reference(ctx, tokens, names, drift)
 	if err != nil {
-		return nil, fmt.Errorf("reference run on the cpu: %w", err)
+		return nil, nil, fmt.Errorf("reference run on the cpu: %w", err)
 	}
 	return check.Norms(check.Input{
 		Model:         e.file.Path,
@@ -66,11 +95,11 @@ func (e *Engine) Check(ctx context.Context, tokens []int32, drift Drift) (*check
 		DeviceWeights: got.Weights,
 		Reference:     reference,
 		DriftReason:   reason,
-	}), nil
+	}), reference, nil
 }
 
-// reference runs the same tokens on the cpu backend and returns the norms' outputs, or why there are none.
-func (e *Engine) reference(ctx context.Context, tokens []int32, sites []layers.NormSite, drift Drift) (*trace.Trace, string, error) {
+// reference runs the same tokens on the cpu backend and returns what the sites hold there, or why there is nothing.
+func (e *Engine) reference(ctx context.Context, tokens []int32, sites []string, drift Drift) (*trace.Trace, string, error) {
 	if drift == DriftOff {
 		return nil, "turned off", nil
 	}
@@ -88,7 +117,7 @@ func (e *Engine) reference(ctx context.Context, tokens []int32, sites []layers.N
 	defer func() { ref.state.Close(); ref.model.Close(ref.be) }()
 	want := map[string]bool{}
 	for _, s := range sites {
-		want[s.Site] = true
+		want[s] = true
 	}
 	got, err := ref.Capture(ctx, tokens, func(site string) bool { return want[site] })
 	if err != nil {

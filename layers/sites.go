@@ -10,11 +10,21 @@ import (
 const (
 	SiteEmbd         = "embd"
 	SiteAttnNorm     = "attn_norm-"
+	SiteQ            = "Qcur-" // projection and bias, before it is rotated
+	SiteK            = "Kcur-"
+	SiteV            = "Vcur-"
+	SiteQRope        = "Qcur_rope-" // after RoPE
+	SiteKRope        = "Kcur_rope-"
+	SiteCacheK       = "cache_k-" // the cache's rows of these tokens, once stored
+	SiteCacheV       = "cache_v-"
 	SiteKQVOut       = "kqv_out-"
 	SiteAttnProj     = "attn_proj-" // the output projection before a bias that the next norm adds
 	SiteAttnOut      = "attn_out-"
 	SiteFFNInp       = "ffn_inp-"
 	SiteFFNNorm      = "ffn_norm-"
+	SiteFFNGate      = "ffn_gate-"
+	SiteFFNUp        = "ffn_up-"
+	SiteFFNAct       = "ffn_swiglu-" // act(gate) * up
 	SiteFFNOut       = "ffn_out-"
 	SiteLOut         = "l_out-"
 	SiteResultNorm   = "result_norm"

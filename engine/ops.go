@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"runtime"
+	"sync"
+
+	"cera/check"
+	"cera/layers"
+	"cera/trace"
+)
+
+// OpFilter narrows a check of every op.
+type OpFilter struct {
+	From, To int      // blocks From to To-1; To 0 takes all
+	Sites    []string // globs of path.Match; empty takes all
+}
+
+func (f OpFilter) takes(op layers.OpSite, last int) bool {
+	if f.To > 0 {
+		layer := op.Layer
+		switch {
+		case op.Kind == layers.OpEmbed:
+			layer = 0
+		case layer < 0:
+			layer = last
+		}
+		if layer < f.From || layer >= f.To {
+			return false
+		}
+	}
+	for _, g := range f.Sites {
+		if ok, _ := path.Match(g, op.Site); ok {
+			return true
+		}
+	}
+	return len(f.Sites) == 0
+}
+
+// chosen lists the ops that the filter takes.
+func (e *Engine) chosen(filter OpFilter) []layers.OpSite {
+	var list []layers.OpSite
+	for _, op := range e.state.OpSites() {
+		if filter.takes(op, e.model.Layers-1) {
+			list = append(list, op)
+		}
+	}
+	return list
+}
+
+// opSites lists the outputs of the ops that the filter takes.
+func (e *Engine) opSites(filter OpFilter) []string {
+	var names []string
+	for _, op := range e.chosen(filter) {
+		names = append(names, op.Site)
+	}
+	return names
+}
+
+// checkOps runs tokens once for every block and adds the outcome of its ops to a report.
+func (e *Engine) checkOps(ctx context.Context, tokens []int32, filter OpFilter, report *check.Report, reference *trace.Trace) error {
+	chosen := e.chosen(filter)
+	if len(chosen) == 0 {
+		return fmt.Errorf("no op is in blocks %d to %d with sites %v", filter.From, filter.To-1, filter.Sites)
+	}
+	var list []check.OpReport
+	for len(chosen) > 0 {
+		n := 1
+		for n < len(chosen) && chosen[n].Layer == chosen[0].Layer {
+			n++
+		}
+		block, err := e.checkBlock(ctx, tokens, chosen[:n], reference)
+		if err != nil {
+			return err
+		}
+		list = append(list, block...)
+		chosen = chosen[n:]
+	}
+	var order []string
+	for _, op := range e.state.OpSites() {
+		order = append(order, op.Site)
+	}
+	report.AddOps(list, order)
+	return nil
+}
+
+// checkBlock checks ops that stand together. Norms are left out: they have a check of their own.
+func (e *Engine) checkBlock(ctx context.Context, tokens []int32, ops []layers.OpSite, reference *trace.Trace) ([]check.OpReport, error) {
+	want := map[string]bool{}
+	for _, op := range ops {
+		if op.Kind == layers.OpNorm {
+			continue
+		}
+		want[op.Site] = true
+		for _, in := range op.In {
+			want[in] = true
+		}
+	}
+	got, err := e.Capture(ctx, tokens, func(site string) bool { return want[site] })
+	if err != nil {
+		return nil, err
+	}
+	in := &check.OpsInput{
+		Input: check.Input{
+			Sites: e.NormSites(), Trace: got.Trace, Tokens: tokens, FileWeights: e.FileWeight,
+			Reference: reference, DriftReason: "there is no reference run of the ops",
+		},
+		Config:    e.model.Config,
+		RopeFreqs: e.state.RopeFreqsName(),
+	}
+	reports := make([]check.OpReport, len(ops))
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i, op := range ops {
+		if op.Kind == layers.OpNorm {
+			continue
+		}
+		slots <- struct{}{}
+		wg.Go(func() {
+			reports[i] = in.CheckOp(op)
+			<-slots
+		})
+	}
+	wg.Wait()
+	list := reports[:0]
+	for i, r := range reports {
+		if ops[i].Kind != layers.OpNorm {
+			list = append(list, r)
+		}
+	}
+	return list, nil
+}
