@@ -2,7 +2,7 @@
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOTESTSUM   = gotest.tools/gotestsum@v1.13.0
 
-.PHONY: help run test test-all check lint setup fuzz bench
+.PHONY: help run test test-all check lint setup drill fuzz bench
 
 help:           ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,6 +27,9 @@ lint:           ## gofmt, vet, staticcheck, the import table
 
 setup:          ## install a C compiler, the Vulkan loader and a driver where they are missing
 	@scripts/setup.sh
+
+drill:          ## inject every fault of the drill and write what was named to docs/fault-drill.md
+	go test ./engine -run TestDrill -args -drill-out=../docs/fault-drill.md
 
 fuzz:           ## fuzz every parser for a minute each
 	@set -e; for pkg in $$(go list ./...); do \

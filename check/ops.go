@@ -101,8 +101,11 @@ func (in *OpsInput) close(a *tally, op layers.OpSite, out rows) *Aspect {
 		if d := in.Config.HeadDim; d > 0 && perHead(op.Kind) {
 			where = fmt.Sprintf(" (head %d, element %d)", a.Channel/d, a.Channel%d)
 		}
-		a.Reason = fmt.Sprintf("%d of %d elements are outside the bound; worst at token %d, channel %d%s: %g for %g, %.3g times the bound",
-			a.Wrong, len(out.data), a.Token, a.Channel, where, a.Got, a.Want, a.Ratio)
+		a.Reason = fmt.Sprintf("%d of %d elements are wrong; worst at token %d, channel %d%s: %.7g for %.7g",
+			a.Wrong, len(out.data), a.Token, a.Channel, where, a.Got, a.Want)
+		if !math.IsInf(float64(a.Ratio), 0) { // it is where the op must be exact
+			a.Reason += fmt.Sprintf(", %.3g times the bound", a.Ratio)
+		}
 	}
 	return &a.Aspect
 }

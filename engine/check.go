@@ -40,11 +40,11 @@ func DefaultTokens(vocab, n int) []int32 {
 }
 
 // Check runs tokens as a fresh sequence, captures every norm with its inputs on the path that really ran, and
-// recomputes each in float64. Where a norm is right but has moved away from the reference run, the blocks before it are
-// run again with every op captured, and the op that is wrong is named.
+// recomputes each in float64. Where one fails, its block and the one before run again with every op captured: if an
+// earlier op is wrong, that is the fault that is named.
 func (e *Engine) Check(ctx context.Context, tokens []int32, drift Drift) (*check.Report, error) {
 	report, _, err := e.checkNorms(ctx, tokens, drift)
-	if err != nil || report.First == nil || report.First.Aspect != "drift" {
+	if err != nil || report.First == nil {
 		return report, err
 	}
 	layer := report.First.Layer
