@@ -194,25 +194,11 @@ type Captured struct {
 // Capture runs tokens as a fresh sequence and captures the sites that want accepts, and the logits of every token
 // where it accepts "logits".
 func (e *Engine) Capture(ctx context.Context, tokens []int32, want func(site string) bool) (*Captured, error) {
-	e.Reset()
 	rec := trace.NewRecorder(e.be, want)
 	defer rec.Close()
 	tr := trace.New()
 	tr.Tokens = tokens
-	allLogits := want("logits") || want(layers.SiteResultOutput)
-	err := e.run(ctx, tokens, rec, func(rows int) error {
-		if !allLogits {
-			return rec.Collect(tr)
-		}
-		return e.slices(rows, func(lo, hi int) error {
-			t := e.state.Logits(lo, hi, rec)
-			if want("logits") {
-				rec.Site("logits", t, backend.Tensor{})
-			}
-			return rec.Collect(tr)
-		})
-	})
-	if err != nil {
+	if err := e.record(ctx, tokens, want, rec, tr); err != nil {
 		return nil, err
 	}
 	return &Captured{tr, rec.Weights()}, nil

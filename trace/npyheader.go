@@ -27,7 +27,7 @@ type npyHeader struct {
 var entry = regexp.MustCompile(`^\s*'(descr|fortran_order|shape)'\s*:\s*('[^']*'|True|False|\([0-9, ]*\))\s*(?:,|$)`)
 
 // itemSize is the size in bytes of an element of the types that a trace holds.
-var itemSize = map[string]uint64{"<f4": 4, "<i4": 4, "<i8": 8}
+var itemSize = map[string]uint64{"<f4": 4, "<i4": 4, "<i8": 8, "|u1": 1}
 
 // readHeader reads the header of an array and nothing after it. It allocates at most maxHeader bytes.
 func readHeader(r io.Reader) (*npyHeader, error) {
@@ -124,8 +124,9 @@ func parseHeader(text string) (*npyHeader, error) {
 	return h, nil
 }
 
-// encode returns the header in the one form that the numpy package reads: it must not find another meaning in the
-// file's own text than parseHeader did.
+// encode returns the header as numpy writes it, padded so that the elements begin at a multiple of 64 bytes. The numpy
+// package reads arrays behind it and not behind the file's own text, in which it might find another meaning than
+// parseHeader did.
 func (h *npyHeader) encode() []byte {
 	order := "False"
 	if h.fortran {
@@ -135,6 +136,11 @@ func (h *npyHeader) encode() []byte {
 	for i, d := range h.shape {
 		dims[i] = strconv.Itoa(d)
 	}
-	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%s,), }\n", h.descr, order, strings.Join(dims, ", "))
+	tuple := strings.Join(dims, ", ")
+	if len(dims) == 1 {
+		tuple += ","
+	}
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }", h.descr, order, tuple)
+	text += strings.Repeat(" ", 63-(10+len(text))%64) + "\n"
 	return append(binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(text))), text...)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/gomlx/gomlx/types/tensors"
@@ -14,8 +15,9 @@ import (
 )
 
 const (
-	tokensName = "tokens"
-	extension  = ".npy"
+	tokensName   = "tokens"
+	manifestName = "manifest"
+	extension    = ".npy"
 
 	// What the arrays of a file may take when unpacked: inflation times the file, or smallTrace bytes where that is
 	// more. Captured numbers hardly compress, a site of zeros shrinks by a thousand: the one passes at any size, the
@@ -24,10 +26,10 @@ const (
 	smallTrace = 64 << 20
 )
 
-// Read reads an .npz file as numpy and Write make it, compressed or not: "tokens" as int32 or int64 [n], every other
-// array as float32 [rows, n], or [n], which is one row; further dimensions, as [rows, heads, n], make longer rows.
-// Arrays in column-major order are turned round; other types, big-endian ones and float64 too, are refused. Sites keep
-// the file's order.
+// Read reads an .npz file as numpy and Write make it, compressed or not: "tokens" as int32 or int64 [n], "manifest" as
+// uint8 [bytes] of a Manifest's JSON, every other array as float32 [rows, n], or [n], which is one row; further
+// dimensions, as [rows, heads, n], make longer rows. Arrays in column-major order are turned round; other types,
+// big-endian ones and float64 too, are refused. Sites keep the file's order.
 //
 // Errors name the file and the array. Arrays that take more than 64 times the file's size, and more than 64 MiB, are
 // refused before they are unpacked.
@@ -79,9 +81,6 @@ func read(r io.ReaderAt, size int64, limit uint64) (*Trace, error) {
 
 // readMember adds one array.
 func (t *Trace) readMember(f *zip.File, name string) error {
-	if t.sites[name] != nil || name == tokensName && t.Tokens != nil {
-		return errors.New("it is there twice")
-	}
 	rc, err := f.Open()
 	if err != nil {
 		return err
@@ -90,22 +89,37 @@ func (t *Trace) readMember(f *zip.File, name string) error {
 	return t.readArray(name, rc, f.UncompressedSize64)
 }
 
+// elementTypes says which types the arrays of a name may have.
+func elementTypes(name string) (allowed []string, words string) {
+	switch name {
+	case tokensName:
+		return []string{"<i4", "<i8"}, "<i4 or <i8 (int32, int64), little-endian"
+	case manifestName:
+		return []string{"|u1"}, "|u1 (uint8)"
+	}
+	return []string{"<f4"}, "<f4 (float32), little-endian"
+}
+
 // readArray adds one array, whose header and elements take size bytes of r.
 func (t *Trace) readArray(name string, r io.Reader, size uint64) error {
+	if t.sites[name] != nil || name == tokensName && t.Tokens != nil || name == manifestName && t.Manifest != nil {
+		return errors.New("it is there twice")
+	}
 	h, err := readHeader(r)
 	if err != nil {
 		return err
 	}
-	want := "<f4 (float32)"
-	if name == tokensName {
-		want = "<i4 or <i8 (int32, int64)"
-	}
-	if item := itemSize[h.descr]; item == 0 || (name == tokensName) == (h.descr == "<f4") {
-		return fmt.Errorf("its elements are %s, expected %s, little-endian", h.descr, want)
+	allowed, want := elementTypes(name)
+	item := itemSize[h.descr]
+	if !slices.Contains(allowed, h.descr) {
+		return fmt.Errorf("its elements are %s, expected %s", h.descr, want)
 	} else if h.elements > size/item || h.elements*item+h.size != size {
 		return fmt.Errorf("its shape %v of %s takes %d elements, but it has %d bytes for them", h.shape, h.descr, h.elements, int64(size-h.size))
 	}
 	switch {
+	case name == manifestName:
+		t.Manifest, err = readManifest(h, r)
+		return err
 	case name == tokensName && len(h.shape) == 1:
 		t.Tokens, err = readTokens(h, r)
 		return err
@@ -114,17 +128,26 @@ func (t *Trace) readArray(name string, r io.Reader, size uint64) error {
 		if err != nil {
 			return err
 		}
-		rows := 1
-		if len(h.shape) > 1 {
-			rows = h.shape[0]
-		}
-		t.sites[name] = &site{n: len(data) / rows, data: data}
-		t.order = append(t.order, name)
+		t.add(name, h.shape, data)
 		return nil
 	case name == tokensName:
 		return fmt.Errorf("its shape is %v, expected [tokens]", h.shape)
 	}
 	return fmt.Errorf("its shape is %v, expected [rows, n]", h.shape)
+}
+
+// add adds a new site of a shape with at least one dimension.
+func (t *Trace) add(name string, shape []int, data []float32) {
+	rows, s := 1, &site{data: data}
+	if len(shape) > 1 {
+		rows = shape[0]
+	}
+	if len(shape) > 2 {
+		s.dims = shape
+	}
+	s.n = len(data) / rows
+	t.sites[name] = s
+	t.order = append(t.order, name)
 }
 
 func readTokens(h *npyHeader, r io.Reader) ([]int32, error) {
@@ -135,6 +158,11 @@ func readTokens(h *npyHeader, r io.Reader) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
+	return narrow(wide)
+}
+
+// narrow returns token ids that fit 32 bits.
+func narrow(wide []int64) ([]int32, error) {
 	ids := make([]int32, len(wide))
 	for i, id := range wide {
 		ids[i] = int32(id)
@@ -146,7 +174,7 @@ func readTokens(h *npyHeader, r io.Reader) ([]int32, error) {
 }
 
 // readElements reads the elements after a header, row-major, to the end of the member.
-func readElements[T float32 | int32 | int64](h *npyHeader, r io.Reader) (data []T, err error) {
+func readElements[T float32 | int32 | int64 | uint8](h *npyHeader, r io.Reader) (data []T, err error) {
 	// The numpy package answers some malformed arrays with a panic.
 	defer func() {
 		if p := recover(); p != nil {

@@ -82,9 +82,14 @@ func (r *Recorder) release(c capture) {
 	}
 }
 
+// Sink takes the rows of sites: a Trace in memory, a Writer on disk.
+type Sink interface {
+	Append(site string, rows, n int, data []float32) error
+}
+
 // Collect waits for the device and moves what was captured since the last Collect into tr. After an error the captures
 // that it did not move are lost.
-func (r *Recorder) Collect(tr *Trace) error {
+func (r *Recorder) Collect(tr Sink) error {
 	defer func() {
 		for _, c := range r.pending {
 			r.release(c)

@@ -1,5 +1,5 @@
-// Package trace holds named tensors captured from a run, reads and writes them as .npz, and records them from a
-// running forward pass.
+// Package trace holds named tensors captured from a run: it records them from a running forward pass, reads and writes
+// them as .npz, reads those of other engines, and compares two traces.
 package trace
 
 import (
@@ -10,27 +10,27 @@ import (
 
 // Trace is an ordered set of sites, each a float32 matrix [rows, n] with a row a token, and the tokens that were run.
 type Trace struct {
-	Tokens []int32
-	order  []string
-	sites  map[string]*site
+	Tokens   []int32
+	Manifest *Manifest // where it came from; nil where nothing is known
+	order    []string
+	sites    map[string]*site
 }
 
 type site struct {
 	n    int
 	data []float32 // [rows*n]
+	dims []int     // the shape in the file where it has more than two dimensions
 }
 
 // New returns an empty trace.
 func New() *Trace { return &Trace{sites: map[string]*site{}} }
 
 // Append adds rows [rows, n] to a site; a new site comes after those there are. A width other than that of the site's
-// earlier rows, data of another length, or the name of the tokens' array in a file, is an error. The data is copied.
+// earlier rows, data of another length, or a
+// name that a file's tokens or manifest have, is an error. The data is copied.
 func (t *Trace) Append(name string, rows, n int, data []float32) error {
-	if name == "" || name == tokensName {
-		return fmt.Errorf("site %q: the name is not free for a site", name)
-	}
-	if rows < 1 || n < 1 || len(data)%n != 0 || len(data)/n != rows {
-		return fmt.Errorf("site %s: %d values, expected [%d, %d]", name, len(data), rows, n)
+	if err := checkRows(name, rows, n, len(data)); err != nil {
+		return err
 	}
 	s := t.sites[name]
 	if s == nil {
@@ -42,6 +42,17 @@ func (t *Trace) Append(name string, rows, n int, data []float32) error {
 		return fmt.Errorf("site %s: rows of %d after rows of %d", name, n, s.n)
 	}
 	s.data = append(s.data, data...)
+	return nil
+}
+
+// checkRows checks what is to be appended to a site.
+func checkRows(name string, rows, n, values int) error {
+	if name == "" || name == tokensName || name == manifestName {
+		return fmt.Errorf("site %q: the name is not free for a site", name)
+	}
+	if rows < 1 || n < 1 || values%n != 0 || values/n != rows {
+		return fmt.Errorf("site %s: %d values, expected [%d, %d]", name, values, rows, n)
+	}
 	return nil
 }
 

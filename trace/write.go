@@ -2,86 +2,150 @@ package trace
 
 import (
 	"archive/zip"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-
-	"github.com/gomlx/gomlx/types/tensors"
-	"github.com/gomlx/gomlx/types/tensors/numpy"
 )
 
-// Write writes the trace as an .npz that numpy reads: the tokens as int32 where there are any, then a float32 array
-// [rows, n] a site in the trace's order. The file's bytes depend on the trace alone. It is not compressed: captured
-// numbers shrink by a tenth at best. The file appears whole or not at all; what was there before stays after an error.
+// Write writes the trace as an .npz that numpy reads: the manifest where there is one, the tokens as int32 where there
+// are any, then a float32 array [rows, n] a site in the trace's order. The file's bytes depend on the trace alone. It
+// is not compressed: captured numbers shrink by a tenth at best. The file appears whole or not at all; what was there
+// before stays after an error.
 func (t *Trace) Write(path string) error {
-	if err := t.write(path); err != nil {
+	err := replace(path, func(w io.Writer) error {
+		return encode(w, t.Manifest, t.Tokens, t.order, func(name string, w io.Writer) error {
+			data, rows, n, _ := t.Data(name)
+			if _, err := w.Write(siteHeader(rows, n)); err != nil {
+				return err
+			}
+			return writeFloats(w, data)
+		})
+	})
+	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }
 
-func (t *Trace) write(path string) error {
-	// A link keeps pointing where it did. A device or a pipe is written to: a file must not take its place.
+// target returns where the file of a path is, and whether it can be put in place by renaming. A link keeps pointing
+// where it did. A device or a pipe is written to: a file must not take its place.
+func target(path string) (string, bool, error) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return errors.New("it is a folder, not a regular file")
-	} else if err == nil && !info.Mode().IsRegular() {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		return "", false, errors.New("it is a folder, not a regular file")
+	}
+	return path, err != nil || info.Mode().IsRegular(), nil
+}
+
+// replace writes a file by write, under another name until it is whole.
+func replace(path string, write func(io.Writer) error) error {
+	path, regular, err := target(path)
+	if err != nil {
+		return err
+	}
+	if !regular {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return err
 		}
-		return t.encodeAndClose(f)
+		return writeAndClose(f, write)
 	}
-	tmp := fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
-	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := beside(path)
 	if err != nil {
 		return err
 	}
-	err = t.encodeAndClose(f)
+	err = writeAndClose(f, write)
 	if err == nil {
-		err = os.Rename(tmp, path)
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		os.Remove(tmp)
+		os.Remove(f.Name())
 	}
 	return err
 }
 
-func (t *Trace) encodeAndClose(f *os.File) error {
-	err := t.encode(f)
+// beside makes a temporary file in the folder of path.
+func beside(path string) (*os.File, error) {
+	return os.OpenFile(fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32()), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+}
+
+func writeAndClose(f *os.File, write func(io.Writer) error) error {
+	err := write(f)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
 	return err
 }
 
-// encode writes the archive, a member after the other: the numpy package writes whole archives from a map, in no order.
-func (t *Trace) encode(w io.Writer) error {
+// encode writes the archive, a member after the other.
+func encode(w io.Writer, m *Manifest, tokens []int32, sites []string, site func(name string, w io.Writer) error) error {
 	z := zip.NewWriter(w)
-	if len(t.Tokens) > 0 {
-		if err := writeMember(z, tokensName, tensors.FromFlatDataAndDimensions(t.Tokens, len(t.Tokens))); err != nil {
+	member := func(name string, write func(io.Writer) error) error {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: name + extension, Method: zip.Store})
+		if err == nil {
+			err = write(w)
+		}
+		if err != nil {
+			return fmt.Errorf("array %q: %w", name, err)
+		}
+		return nil
+	}
+	if m != nil {
+		text, err := m.encode()
+		if err != nil {
+			return fmt.Errorf("array %q: %w", manifestName, err)
+		}
+		h := npyHeader{descr: "|u1", shape: []int{len(text)}}
+		err = member(manifestName, func(w io.Writer) error { _, err := w.Write(append(h.encode(), text...)); return err })
+		if err != nil {
 			return err
 		}
 	}
-	for _, name := range t.order {
-		a, _ := t.Tensor(name)
-		if err := writeMember(z, name, a); err != nil {
-			return fmt.Errorf("array %q: %w", name, err)
+	if len(tokens) > 0 {
+		h := npyHeader{descr: "<i4", shape: []int{len(tokens)}}
+		b := h.encode()
+		for _, id := range tokens {
+			b = binary.LittleEndian.AppendUint32(b, uint32(id))
+		}
+		if err := member(tokensName, func(w io.Writer) error { _, err := w.Write(b); return err }); err != nil {
+			return err
+		}
+	}
+	for _, name := range sites {
+		if err := member(name, func(w io.Writer) error { return site(name, w) }); err != nil {
+			return err
 		}
 	}
 	return z.Close()
 }
 
-func writeMember(z *zip.Writer, name string, a *tensors.Tensor) error {
-	defer a.FinalizeAll()
-	w, err := z.CreateHeader(&zip.FileHeader{Name: name + extension, Method: zip.Store})
-	if err != nil {
-		return err
+// siteHeader returns the .npy header of a site.
+func siteHeader(rows, n int) []byte {
+	return (&npyHeader{descr: "<f4", shape: []int{rows, n}}).encode()
+}
+
+// writeFloats writes little-endian float32, a block at a time.
+func writeFloats(w io.Writer, data []float32) error {
+	const block = 1 << 14
+	b := make([]byte, 0, 4*min(len(data), block))
+	for len(data) > 0 {
+		part := data[:min(len(data), block)]
+		b = b[:0]
+		for _, v := range part {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+		data = data[len(part):]
 	}
-	return numpy.ToNpyWriter(a, w)
+	return nil
 }

@@ -18,7 +18,9 @@ func dumpCommand() *cobra.Command {
 		Use:   "dump MODEL --out trace.npz",
 		Short: "Write the tensors of a run to an .npz file, by llama.cpp's site names",
 		Long: `dump runs tokens through a model and writes what it captured to an .npz file: an array a site,
-float32, a row a token; "logits", one row a token; and the "tokens" themselves.`,
+float32, a row a token; "logits", one row a token; the "tokens" themselves; and a "manifest",
+JSON in a uint8 array that says which model ran where. Memory does not grow with the number of
+tokens, and an interrupted dump leaves no file. Compare two with "cera-run diff".`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			want, err := siteFilter(sites)
@@ -30,15 +32,12 @@ float32, a row a token; "logits", one row a token; and the "tokens" themselves.`
 				return err
 			}
 			defer e.Close()
-			got, err := e.Capture(cmd.Context(), tokens, func(site string) bool { return site == "logits" || want(site) })
+			written, err := e.Dump(cmd.Context(), out, buildVersion(), tokens, func(site string) bool { return site == "logits" || want(site) })
 			if err != nil {
 				return err
 			}
-			if err := got.Trace.Write(out); err != nil {
-				return err
-			}
 			if !o.quiet {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d sites, %d tokens\n", out, len(got.Trace.Sites()), len(tokens))
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d sites, %d tokens\n", out, len(written), len(tokens))
 			}
 			return nil
 		},

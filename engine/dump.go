@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+
+	"cera/backend"
+	"cera/layers"
+	"cera/tinymodel"
+	"cera/trace"
+)
+
+// Dump is Capture to an .npz file, in memory that does not grow with the number of tokens, with a manifest inside.
+// version is the program's. The file appears whole or, after an error or where ctx ends, not at all. It returns the
+// sites that were written.
+func (e *Engine) Dump(ctx context.Context, path, version string, tokens []int32, want func(site string) bool) (sites []string, err error) {
+	w, err := trace.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if cerr := w.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	rec := trace.NewRecorder(e.be, want)
+	defer rec.Close()
+	if err := e.record(ctx, tokens, want, rec, w); err != nil {
+		return nil, err
+	}
+	w.Tokens = tokens
+	if w.Manifest, err = e.manifest(ctx, version, len(tokens), w.Sites()); err != nil {
+		return nil, err
+	}
+	return w.Sites(), w.Finish()
+}
+
+// record runs tokens as a fresh sequence and moves what rec captures of each batch to a sink; see Capture.
+func (e *Engine) record(ctx context.Context, tokens []int32, want func(site string) bool, rec *trace.Recorder, to trace.Sink) error {
+	e.Reset()
+	all := want("logits") || want(layers.SiteResultOutput)
+	return e.run(ctx, tokens, rec, func(rows int) error {
+		if !all {
+			return rec.Collect(to)
+		}
+		return e.slices(rows, func(lo, hi int) error {
+			t := e.state.Logits(lo, hi, rec)
+			if want("logits") {
+				rec.Site("logits", t, backend.Tensor{})
+			}
+			return rec.Collect(to)
+		})
+	})
+}
+
+// manifest describes a run of n tokens. Reading the model for its checksum may take as long as loading it did.
+func (e *Engine) manifest(ctx context.Context, version string, n int, sites []string) (*trace.Manifest, error) {
+	sum, err := e.checksum(ctx)
+	if err != nil {
+		return nil, err
+	}
+	info, norms := e.Info(), layers.NormsBatch
+	for _, s := range e.NormSites() {
+		if s.Op == "fused_residual_rms_norm" {
+			norms = layers.NormsArena
+		}
+	}
+	return &trace.Manifest{
+		Schema:  trace.ManifestSchema,
+		Engine:  "cera",
+		Version: version,
+		Model:   e.file.Path,
+		SHA256:  sum,
+		Tokens:  n,
+		Device:  info.Backend,
+		Adapter: info.Adapter,
+		Driver:  info.Driver,
+		Norms:   norms.String(),
+		Sites:   sites,
+	}, nil
+}
+
+// checksum returns the SHA-256 of the model's files one after the other, in hex. The built-in model is in no file: its
+// bytes are made again. It is empty for another model that was not opened by path.
+func (e *Engine) checksum(ctx context.Context) (string, error) {
+	h := sha256.New()
+	parts := e.file.Parts()
+	inMemory := len(parts) == 1 && parts[0] == ""
+	if inMemory && e.file.Path == BuiltInName {
+		var buf bytes.Buffer
+		if _, err := tinymodel.Write(&buf, tinymodel.Default()); err != nil {
+			return "", err
+		}
+		h.Write(buf.Bytes())
+		return hex.EncodeToString(h.Sum(nil)), nil
+	}
+	if inMemory {
+		return "", nil
+	}
+	for _, path := range parts {
+		if err := addFile(ctx, h, path); err != nil {
+			return "", fmt.Errorf("checksum: %w", err)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// addFile copies a file to w until ctx ends.
+func addFile(ctx context.Context, w io.Writer, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, err := io.CopyN(w, f, 1<<24); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+}
