@@ -56,3 +56,7 @@ func DriftBound(blocks int) float64 {
 	e := float64(blocks+1) * driftPerOp * unit
 	return e * e
 }
+
+// PathsBound is the largest NMSE between two float32 runs of one model after a number of blocks: each is as far from
+// the exact values as DriftBound allows, and the two distances add up at worst.
+func PathsBound(blocks int) float64 { return 4 * DriftBound(blocks) }

@@ -5,10 +5,15 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"cera/backend"
+	"cera/check"
+	"cera/cpu"
 	"cera/engine"
+	"cera/gguf"
 )
 
 var tiny = filepath.Join("../testdata/archs", "llama-mqa-hd24.gguf")
@@ -114,6 +119,189 @@ func TestSequence(t *testing.T) {
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := e.Eval(cancelled, tokens); !errors.Is(err, context.Canceled) {
+		t.Errorf("after a cancel: %v", err)
+	}
+}
+
+// TestCheckPaths: the paths of every llama variant agree, with both norm kernels, and the engine's own sequence stays.
+func TestCheckPaths(t *testing.T) {
+	tokens := engine.DefaultTokens(64, 16)
+	eachDevice(t, func(t *testing.T, device string) {
+		for _, v := range []string{"llama", "llama-obias", "llama-odd", "llama-mqa-hd24", "llama3-ropefreqs"} {
+			for _, norms := range []string{"batch", "arena"} {
+				n, _ := engine.ParseNorms(norms)
+				e := open(t, "../testdata/archs/"+v+".gguf", engine.Options{Device: device, Norms: n})
+				before, err := e.Eval(ctx, tokens[:5])
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := e.CheckPaths(ctx, tokens, engine.DriftOn, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Verdict != check.Pass || len(r.Paths) != 3 || r.Paths[1].UBatch != 7 {
+					t.Errorf("%s, %s norms: %s, first %+v, paths %+v", v, norms, r.Verdict, r.First, r.Paths)
+				}
+				if want := 2 + 6*e.Config().Layers; len(r.Sites) != want {
+					t.Errorf("%s, %s norms: %d sites were compared, want %d", v, norms, len(r.Sites), want)
+				}
+				if e.Pos() != 5 {
+					t.Errorf("the sequence has %d tokens after the check, want 5", e.Pos())
+				}
+				after, err := e.Eval(ctx, tokens[5:6])
+				if err != nil {
+					t.Fatal(err)
+				}
+				e.Reset()
+				want, err := e.Logits(ctx, tokens[:6])
+				if err != nil {
+					t.Fatal(err)
+				}
+				// The one was decoded, the other came in a batch: not bit for bit.
+				if d := nmse(after, want[5*len(before):]); !(d < 1e-10) {
+					t.Errorf("%s: the sequence went on with NMSE %g: its cache was overwritten", v, d)
+				}
+			}
+		}
+	})
+}
+
+// decodeFault is a backend whose decode path, batches of one token, goes wrong in one way.
+type decodeFault struct {
+	backend.Backend
+	how string
+}
+
+func (d *decodeFault) StoreKV(c backend.KV, k, v, pos backend.Tensor) {
+	if d.how == "stale cache slot" && k.Rows == 1 {
+		at := make([]float32, 1)
+		if err := d.Read(at, pos); err != nil {
+			panic(err)
+		}
+		if math.Float32bits(at[0]) == 2 {
+			return
+		}
+	}
+	d.Backend.StoreKV(c, k, v, pos)
+}
+
+func (d *decodeFault) Attention(dst, q backend.Tensor, c backend.KV, pos backend.Tensor, p backend.Attention) {
+	if d.how == "attention scale" && dst.Rows == 1 {
+		p.Scale *= 1.02
+	}
+	d.Backend.Attention(dst, q, c, pos, p)
+}
+
+func (d *decodeFault) RoPE(x, pos, table backend.Tensor, p backend.RoPE) {
+	if d.how == "position 0" && x.Rows == 1 {
+		zero := d.Alloc("position 0", 1, 1)
+		d.UploadU32(zero, []uint32{0})
+		pos = zero
+	}
+	d.Backend.RoPE(x, pos, table, p)
+}
+
+func (d *decodeFault) MatMul(dst, x backend.Tensor, w backend.Weight) {
+	d.Backend.MatMul(dst, x, w)
+	if d.how == "small chunks" && x.Rows == 5 {
+		row := dst.Slice(4, 5)
+		d.Backend.Copy(row, dst.Slice(0, 1)) // the last row of a batch of 5
+	}
+}
+
+// TestCheckPathsFaults: a fault of one path alone is found even without a reference run, and the path, the token and the
+// op are named. Each norm is right in itself.
+func TestCheckPathsFaults(t *testing.T) {
+	for _, c := range []struct {
+		how         string
+		path, site  string
+		token       int
+		op          string // named on that path by the check of every op
+		opSiteStart string
+	}{
+		{"attention scale", "token by token", "attn_out-0", 1, "attention", "kqv_out-0"},
+		{"position 0", "token by token", "attn_out-0", 1, "rope of q", "Qcur_rope-0"},
+		{"stale cache slot", "token by token", "attn_out-0", 2, "KV store of k", "cache_k-0"},
+		{"small chunks", "chunks of 5", "attn_out-0", 4, "matmul attn_q", "Qcur-0"},
+	} {
+		t.Run(c.how, func(t *testing.T) {
+			f, err := gguf.Open(tiny)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := engine.New(f, &decodeFault{Backend: cpu.New(), how: c.how}, engine.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			r, err := e.CheckPaths(ctx, engine.DefaultTokens(64, 12), engine.DriftOff, 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Verdict != check.Fail || r.First == nil || r.First.Path != c.path || r.First.Site != c.site || r.First.Token != c.token {
+				t.Fatalf("%s, first difference %+v, want %s of %q at token %d", r.Verdict, r.First, c.site, c.path, c.token)
+			}
+			for _, p := range r.Paths {
+				switch first := p.Report.First; {
+				case p.Name != c.path && first != nil:
+					t.Errorf("%s: a fault on a path that is right: %+v", p.Name, first)
+				case p.Name == c.path && (first == nil || first.Op != c.op || first.Site != c.opSiteStart):
+					t.Errorf("%s: the op named is %+v, want %s at %s", p.Name, first, c.op, c.opSiteStart)
+				}
+				for _, s := range p.Report.Sites {
+					if s.Verdict != check.Pass {
+						t.Errorf("%s: the norm %s is %s", p.Name, s.Site, s.Verdict)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestCheckPathsSizes: what is no path of its own is refused, and few tokens have fewer paths.
+func TestCheckPathsSizes(t *testing.T) {
+	e := open(t, tiny, engine.Options{Device: "cpu", Ctx: 20})
+	for _, c := range []struct {
+		tokens, chunk int
+		paths         []int
+		want          string
+	}{
+		{2, 0, []int{2, 1}, ""},
+		{3, 0, []int{3, 2, 1}, ""},
+		{7, 0, []int{7, 4, 1}, ""},
+		{20, 0, []int{20, 7, 1}, ""},
+		{20, 19, []int{20, 19, 1}, ""},
+		{0, 0, nil, "0 tokens"},
+		{1, 0, nil, "at least 2"},
+		{12, 12, nil, "expected 2 to 11"},
+		{12, 1, nil, "expected 2 to 11"},
+		{12, -1, nil, "expected 2 to 11"},
+		{21, 0, nil, "context of 20"},
+	} {
+		r, err := e.CheckPaths(ctx, engine.DefaultTokens(64, c.tokens), engine.DriftOff, c.chunk)
+		if c.want != "" {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%d tokens in chunks of %d: error %v, want one with %q", c.tokens, c.chunk, err, c.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for _, p := range r.Paths {
+			got = append(got, p.UBatch)
+		}
+		if !slices.Equal(got, c.paths) || r.Verdict != check.Pass {
+			t.Errorf("%d tokens in chunks of %d: paths %v, want %v; %s", c.tokens, c.chunk, got, c.paths, r.Verdict)
+		}
+	}
+	if _, err := e.CheckPaths(ctx, []int32{1, 99}, engine.DriftOff, 0); err == nil || !strings.Contains(err.Error(), "vocabulary of 64") {
+		t.Errorf("an id that is not in the vocabulary: %v", err)
+	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := e.CheckPaths(cancelled, engine.DefaultTokens(64, 4), engine.DriftOff, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("after a cancel: %v", err)
 	}
 }

@@ -2,17 +2,22 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"cera/check"
 	"cera/engine"
+	"cera/gguf"
+	"cera/trace"
 )
 
 type checkOptions struct {
 	runOptions
 	json           bool
 	drift, noDrift bool
+	paths          bool
+	trace, weights string
 }
 
 func (o *checkOptions) flags(cmd *cobra.Command) {
@@ -21,7 +26,12 @@ func (o *checkOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.json, "json", false, "print the report as JSON")
 	f.BoolVar(&o.drift, "drift", false, "compare with a full reference run on the cpu however long it takes")
 	f.BoolVar(&o.noDrift, "no-drift", false, "make no reference run")
+	f.BoolVar(&o.paths, "paths", false, "run the tokens as one batch, in chunks (7, or --ubatch), and token by token, and compare the paths")
+	f.StringVar(&o.trace, "trace", "", "check what another program captured, a `TRACE` (.npz, .safetensors or a folder of .npy), without running anything; needs --weights")
+	f.StringVar(&o.weights, "weights", "", "the `MODEL` that --trace is a trace of")
 	cmd.MarkFlagsMutuallyExclusive("drift", "no-drift")
+	cmd.MarkFlagsMutuallyExclusive("paths", "trace")
+	cmd.MarkFlagsRequiredTogether("trace", "weights")
 }
 
 func checkCommand() *cobra.Command {
@@ -29,41 +39,115 @@ func checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [MODEL]",
 		Short: "Check every norm of a run, layer by layer, against float64",
-		Args:  cobra.MaximumNArgs(1),
-		RunE:  func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+		Long: `check runs tokens through a model, captures every norm with its inputs on the path that really
+ran, and recomputes it in float64 from them.
+
+--paths runs the same tokens as one batch, in chunks, and token by token through the KV cache,
+checks the norms of each, and compares the paths site by site.
+
+--trace TRACE --weights MODEL runs nothing: it checks the norms that another program captured, by
+llama.cpp's site names ("embd", "attn_norm-0", "attn_out-0", "ffn_inp-0", ...). What the trace
+lacks is UNMEASURED and no failure: the exit code is 0 if something passed and nothing failed.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.flags(cmd)
 	return cmd
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
+	if cmd.Flags().Changed("trace") {
+		return o.runTrace(cmd, args)
+	}
+	if o.paths {
+		return o.runPaths(cmd, args)
+	}
 	e, tokens, err := o.open(cmd, args)
 	if err != nil {
 		return err
 	}
 	defer e.Close()
-	drift := engine.DriftAuto
-	switch {
-	case o.drift:
-		drift = engine.DriftOn
-	case o.noDrift:
-		drift = engine.DriftOff
-	}
-	report, err := e.Check(cmd.Context(), tokens, drift)
+	report, err := e.Check(cmd.Context(), tokens, o.driftMode())
 	if err != nil {
 		return err
 	}
+	return o.print(cmd, report, report.Verdict, report.ExitCode())
+}
+
+func (o *checkOptions) driftMode() engine.Drift {
+	switch {
+	case o.drift:
+		return engine.DriftOn
+	case o.noDrift:
+		return engine.DriftOff
+	}
+	return engine.DriftAuto
+}
+
+// runPaths checks every way of batching the tokens.
+func (o *checkOptions) runPaths(cmd *cobra.Command, args []string) error {
+	e, tokens, err := o.open(cmd, args)
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	chunk := 0
+	if cmd.Flags().Changed("ubatch") {
+		chunk = o.ubatch
+		if chunk < 2 || chunk >= len(tokens) {
+			return fmt.Errorf("--ubatch: chunks of %d of %d tokens are no path of their own: expected 2 to %d", chunk, len(tokens), len(tokens)-1)
+		}
+	}
+	report, err := e.CheckPaths(cmd.Context(), tokens, o.driftMode(), chunk)
+	if err != nil {
+		return err
+	}
+	return o.print(cmd, report, report.Verdict, report.ExitCode())
+}
+
+// runTrace checks a file of captured tensors.
+func (o *checkOptions) runTrace(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("--trace runs no model: give %s as --weights alone", args[0])
+	}
+	for _, name := range []string{"device", "adapter", "ubatch", "ctx", "norms", "tokens", "drift", "no-drift"} {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s has no meaning with --trace, which runs nothing", name)
+		}
+	}
+	f, err := gguf.Open(o.weights)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	tr, err := trace.Open(o.trace)
+	if err != nil {
+		return err
+	}
+	report, err := engine.CheckTrace(f, tr, o.trace)
+	if err != nil {
+		return err
+	}
+	return o.print(cmd, report, report.Verdict, report.PartialExitCode())
+}
+
+// table is a report that people can read.
+type table interface{ WriteTable(io.Writer) error }
+
+// print writes a report as asked and turns its exit code into an error.
+func (o *checkOptions) print(cmd *cobra.Command, report table, verdict check.Verdict, code int) error {
+	var err error
 	out := cmd.OutOrStdout()
 	switch {
 	case o.json:
 		err = writeJSON(out, report)
-	case !o.quiet || report.Verdict != check.Pass:
+	case !o.quiet || verdict != check.Pass:
 		err = report.WriteTable(out)
 	}
 	if err != nil {
 		return fmt.Errorf("writing the report: %w", err)
 	}
-	if report.ExitCode() != 0 {
+	if code != 0 {
 		return errFailed
 	}
 	return nil
