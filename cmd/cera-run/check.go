@@ -14,6 +14,7 @@ import (
 
 type checkOptions struct {
 	runOptions
+	opsOptions
 	json           bool
 	drift, noDrift bool
 	paths          bool
@@ -22,6 +23,7 @@ type checkOptions struct {
 
 func (o *checkOptions) flags(cmd *cobra.Command) {
 	o.runOptions.flags(cmd)
+	o.opsOptions.flags(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print the report as JSON")
 	f.BoolVar(&o.drift, "drift", false, "compare with a full reference run on the cpu however long it takes")
@@ -30,7 +32,7 @@ func (o *checkOptions) flags(cmd *cobra.Command) {
 	f.StringVar(&o.trace, "trace", "", "check what another program captured, a `TRACE` (.npz, .safetensors or a folder of .npy), without running anything; needs --weights")
 	f.StringVar(&o.weights, "weights", "", "the `MODEL` that --trace is a trace of")
 	cmd.MarkFlagsMutuallyExclusive("drift", "no-drift")
-	cmd.MarkFlagsMutuallyExclusive("paths", "trace")
+	cmd.MarkFlagsMutuallyExclusive("paths", "trace", "ops")
 	cmd.MarkFlagsRequiredTogether("trace", "weights")
 }
 
@@ -41,6 +43,9 @@ func checkCommand() *cobra.Command {
 		Short: "Check every norm of a run, layer by layer, against float64",
 		Long: `check runs tokens through a model, captures every norm with its inputs on the path that really
 ran, and recomputes it in float64 from them.
+
+--ops all captures and recomputes every op, a block at a time; --layers 3..5 and --sites narrow it.
+Where a norm fails, that is done by itself for the blocks before it, and the op that is wrong named.
 
 --paths runs the same tokens as one batch, in chunks, and token by token through the KV cache,
 checks the norms of each, and compares the paths site by site.
@@ -62,16 +67,25 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	if o.paths {
 		return o.runPaths(cmd, args)
 	}
+	all, filter, err := o.opsOptions.all()
+	if err != nil {
+		return err
+	}
 	e, tokens, err := o.open(cmd, args)
 	if err != nil {
 		return err
 	}
 	defer e.Close()
-	report, err := e.Check(cmd.Context(), tokens, o.driftMode())
+	var report *check.Report
+	if all {
+		report, err = e.CheckOps(cmd.Context(), tokens, o.driftMode(), filter)
+	} else {
+		report, err = e.Check(cmd.Context(), tokens, o.driftMode())
+	}
 	if err != nil {
 		return err
 	}
-	return o.print(cmd, report, report.Verdict, report.ExitCode())
+	return o.print(cmd, opsReport{report}, report.Verdict, report.ExitCode())
 }
 
 func (o *checkOptions) driftMode() engine.Drift {
@@ -110,7 +124,7 @@ func (o *checkOptions) runTrace(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("--trace runs no model: give %s as --weights alone", args[0])
 	}
-	for _, name := range []string{"device", "adapter", "ubatch", "ctx", "norms", "tokens", "drift", "no-drift"} {
+	for _, name := range []string{"device", "adapter", "ubatch", "ctx", "norms", "tokens", "drift", "no-drift", "layers", "sites"} {
 		if cmd.Flags().Changed(name) {
 			return fmt.Errorf("--%s has no meaning with --trace, which runs nothing", name)
 		}
