@@ -92,9 +92,11 @@ func (in *Input) site(n layers.NormSite) SiteReport {
 	if n.Delta != "" {
 		s.Stream = o.checkStream()
 	}
-	s.Norm = o.checkNorm(in)
+	s.Norm = o.checkNorm(in, &s)
 	s.Weights = o.checkWeights(in)
 	s.Drift = o.checkDrift(in)
+	s.ResidualRMS = o.residualRMS()
+	s.TokenDrift = o.tokenDrift(in)
 	if s.Drift.Verdict == Fail && s.Norm.Verdict == Pass && (s.Stream == nil || s.Stream.Verdict == Pass) {
 		s.Drift.Reason += "; the norm itself is right, its input is not"
 	}
@@ -167,6 +169,19 @@ func (o *operands) input(x []float32, r int) {
 	}
 }
 
+// proportion is an error over its bound, above 1 or infinite for whatever is not ok, and never NaN.
+func proportion(err, bound float64) (ratio float64, ok bool) {
+	ok = err <= bound && bound <= math.MaxFloat64
+	ratio = err / bound
+	switch {
+	case ok && bound == 0:
+		ratio = 0
+	case !ok && !(ratio > 1):
+		ratio = math.Inf(1)
+	}
+	return ratio, ok
+}
+
 // tally keeps the worst of many comparisons.
 type tally struct {
 	Aspect
@@ -176,14 +191,7 @@ type tally struct {
 // add counts an error of got against want; anything but a finite error within its bound is wrong: NaN, and an infinite
 // bound too, which comes with an infinite weight and would pass whatever there is.
 func (a *tally) add(token, channel int, got, want, err, bound float64) (ok bool) {
-	ok = err <= bound && bound <= math.MaxFloat64
-	ratio := err / bound
-	switch {
-	case ok && bound == 0:
-		ratio = 0
-	case !ok && !(ratio > 1):
-		ratio = math.Inf(1)
-	}
+	ratio, ok := proportion(err, bound)
 	if !ok {
 		a.Wrong++
 	}
@@ -257,18 +265,23 @@ func (o *operands) each(m formula, f func(r, i int, want, bound float64) bool) {
 	}
 }
 
-func (o *operands) checkNorm(in *Input) *Aspect {
+// checkNorm compares the norm's output, and notes in s where its error lies.
+func (o *operands) checkNorm(in *Input, s *SiteReport) *Aspect {
 	var a tally
+	lies := newSpread(o.out)
 	var where mismatches
 	allZero := true
 	o.each(o.right(), func(r, i int, want, bound float64) bool {
 		got := float64(o.out.row(r)[i])
 		allZero = allZero && want == 0
-		if !a.add(r, i, got, want, math.Abs(got-want), bound) {
+		err := math.Abs(got - want)
+		if !a.add(r, i, got, want, err, bound) {
 			where.add(r, i)
 		}
+		lies.add(r, i, err, bound)
 		return true
 	})
+	s.TokenRatios, s.Channels = lies.tokens, lies.worst(worstChannels)
 	a.verdict()
 	switch {
 	case a.Verdict == Fail:

@@ -57,6 +57,18 @@ type SiteReport struct {
 	Norm    *Aspect `json:"norm"`
 	Weights *Aspect `json:"weights"`
 	Drift   *Drift  `json:"drift"`
+
+	// What follows shows where an error lies; no verdict rests on it. It is empty where nothing could be compared.
+	ResidualRMS *Number        `json:"residual_rms,omitempty"`   // of the stream that is normed, over all tokens
+	TokenRatios []Number       `json:"token_ratios,omitempty"`   // the norm's largest error over its bound, by token
+	TokenDrift  []Number       `json:"token_drift,omitempty"`    // NMSE against the reference run, by token
+	Channels    []ChannelRatio `json:"worst_channels,omitempty"` // of the norm, the worst first, at most worstChannels
+}
+
+// ChannelRatio is the norm's largest error over its bound in one channel, over all tokens.
+type ChannelRatio struct {
+	Channel int    `json:"channel"`
+	Ratio   Number `json:"error_over_bound"`
 }
 
 // Aspect is one comparison of a site. Token and Channel are where the error is largest in proportion to its bound.

@@ -71,7 +71,8 @@ func TestJSONKeys(t *testing.T) {
 	has(m, "schema", "verdict", "model", "device", "tokens", "first_fault", "sites", "passed", "failed", "unmeasured")
 	has(m["first_fault"].(map[string]any), "site", "op", "layer", "aspect", "reason")
 	site := m["sites"].([]any)[3].(map[string]any)
-	has(site, "site", "op", "layer", "verdict", "stream", "norm", "weights", "drift")
+	has(site, "site", "op", "layer", "verdict", "stream", "norm", "weights", "drift",
+		"residual_rms", "token_ratios", "token_drift", "worst_channels")
 	aspect := []string{"verdict", "token", "channel", "got", "want", "error_over_bound", "wrong"}
 	has(site["stream"].(map[string]any), aspect...)
 	has(site["norm"].(map[string]any), append(aspect, "reason")...)

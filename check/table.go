@@ -1,10 +1,63 @@
 package check
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"regexp"
+	"strings"
 	"text/tabwriter"
 )
+
+// TableOptions says how a table is to look.
+type TableOptions struct {
+	Color bool // for a terminal: verdicts in colour too; they are always in words
+}
+
+var (
+	verdictWords  = regexp.MustCompile(`\b(?:PASS|FAIL|UNMEASURED)\b`)
+	verdictColors = map[string]string{"PASS": "\x1b[32m", "FAIL": "\x1b[1;31m", "UNMEASURED": "\x1b[33m"}
+)
+
+const colorOff = "\x1b[0m"
+
+// WriteTableWith is WriteTable with a choice of looks.
+func (r *Report) WriteTableWith(out io.Writer, o TableOptions) error {
+	if !o.Color {
+		return r.WriteTable(out)
+	}
+	var plain bytes.Buffer
+	if err := r.WriteTable(&plain); err != nil {
+		return err
+	}
+	_, err := io.WriteString(out, colorTable(plain.String()))
+	return err
+}
+
+// colorTable colours the verdicts in the rows of a table and at the head of its last line, and nothing else: names and
+// reasons may hold the same words. Escape sequences have no width, so that colours come after the columns are set.
+func colorTable(text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	paint := func(word string) string { return verdictColors[word] + word + colorOff }
+	inRows, done := false, false
+	for i, line := range lines {
+		switch {
+		case !done && strings.HasPrefix(line, "site "):
+			inRows = true
+		case inRows && line == "\n":
+			inRows, done = false, true
+		case inRows:
+			site := strings.IndexByte(line, ' ')
+			lines[i] = line[:site] + verdictWords.ReplaceAllStringFunc(line[site:], paint)
+		case done && i == len(lines)-2: // the text ends in a newline
+			word, rest, _ := strings.Cut(line, ":")
+			if verdictColors[word] != "" {
+				lines[i] = paint(word) + ":" + rest
+			}
+		}
+	}
+	return strings.Join(lines, "")
+}
 
 // WriteTable writes the report for people: what ran where, a line a norm, and the verdict with the first fault.
 func (r *Report) WriteTable(out io.Writer) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 
@@ -58,14 +59,15 @@ func (o *opsOptions) all() (bool, engine.OpFilter, error) {
 	return true, f, nil
 }
 
-// opsReport is a report whose table shows the ops before the norms, or says that they were not checked.
+// opsReport is a report whose table shows the ops before the norms, or says that they were not checked; on a terminal
+// with colours.
 type opsReport struct{ *check.Report }
 
 func (r opsReport) WriteTable(out io.Writer) error {
 	if err := r.WriteOps(out); err != nil {
 		return err
 	}
-	if err := r.Report.WriteTable(out); err != nil {
+	if err := r.WriteTableWith(out, check.TableOptions{Color: isTerminal(out) && os.Getenv("NO_COLOR") == ""}); err != nil {
 		return err
 	}
 	if len(r.Ops) > 0 {

@@ -15,10 +15,15 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
-	if f, ok := w.(*os.File); quiet || !ok || !term.IsTerminal(int(f.Fd())) {
+	if quiet || !isTerminal(w) {
 		w = nil
 	}
 	return &progress{w: w}
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 func (p *progress) update(_ string, done, all int64) {
