@@ -19,6 +19,7 @@ type checkOptions struct {
 	drift, noDrift bool
 	paths          bool
 	trace, weights string
+	report         string
 }
 
 func (o *checkOptions) flags(cmd *cobra.Command) {
@@ -31,7 +32,9 @@ func (o *checkOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.paths, "paths", false, "run the tokens as one batch, in chunks (7, or --ubatch), and token by token, and compare the paths")
 	f.StringVar(&o.trace, "trace", "", "check what another program captured, a `TRACE` (.npz, .safetensors or a folder of .npy), without running anything; needs --weights")
 	f.StringVar(&o.weights, "weights", "", "the `MODEL` that --trace is a trace of")
+	f.StringVar(&o.report, "report", "", "write the report as one page of HTML to this `FILE` too")
 	cmd.MarkFlagsMutuallyExclusive("drift", "no-drift")
+	cmd.MarkFlagsMutuallyExclusive("paths", "report")
 	cmd.MarkFlagsMutuallyExclusive("paths", "trace", "ops")
 	cmd.MarkFlagsRequiredTogether("trace", "weights")
 }
@@ -85,7 +88,7 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return o.print(cmd, opsReport{report}, report.Verdict, report.ExitCode())
+	return o.finish(cmd, report, opsReport{report}, report.ExitCode())
 }
 
 func (o *checkOptions) driftMode() engine.Drift {
@@ -142,7 +145,17 @@ func (o *checkOptions) runTrace(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return o.print(cmd, report, report.Verdict, report.PartialExitCode())
+	return o.finish(cmd, report, report, report.PartialExitCode())
+}
+
+// finish writes the page, if one is asked for, and prints the report in the form for people.
+func (o *checkOptions) finish(cmd *cobra.Command, report *check.Report, form table, code int) error {
+	if cmd.Flags().Changed("report") {
+		if err := writeFile(o.report, report.WriteHTML); err != nil {
+			return fmt.Errorf("--report: %w", err)
+		}
+	}
+	return o.print(cmd, form, report.Verdict, code)
 }
 
 // table is a report that people can read.
