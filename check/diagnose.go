@@ -29,22 +29,12 @@ func (m *mismatches) add(r, i int) {
 // diagnoseStream says what became of the stream instead of stream + delta.
 func (o *operands) diagnoseStream(a Aspect) string {
 	// is tells whether the stream is in + times*delta, plus the bias or not, and whether that can be told from in.
+	want, moved := make([]float32, o.in.n), slices.ContainsFunc(o.delta.data, func(d float32) bool { return d != 0 })
 	is := func(times int, bias bool) bool {
-		moved := false
 		for r := range o.in.rows {
-			in, d := o.in.row(r), o.delta.row(r)
-			for i, got := range o.stream.row(r) {
-				want := in[i]
-				for range times {
-					want += d[i]
-				}
-				if bias && o.bias != nil {
-					want += o.bias[i]
-				}
-				if got != want {
-					return false
-				}
-				moved = moved || d[i] != 0
+			o.sum(want, r, times, bias)
+			if !slices.Equal(want, o.stream.row(r)) {
+				return false
 			}
 		}
 		return moved
@@ -119,30 +109,15 @@ func (o *operands) hypotheses(in *Input) []hypothesis {
 			add(func(m *formula) { m.weight = w }, "the weight bound to it is %s, not %s", s.Weight, o.Weight)
 		}
 	}
+	input := func(times int, bias bool) func(*formula) {
+		return func(m *formula) { m.input = func(x []float32, r int) { o.sum(x, r, times, bias) } }
+	}
 	if o.Delta != "" {
-		add(func(m *formula) { m.input = func(x []float32, r int) { copy(x, o.in.row(r)) } }, "the residual was not added before the norm")
-		add(func(m *formula) {
-			m.input = func(x []float32, r int) {
-				copy(x, o.in.row(r))
-				for i, d := range o.delta.row(r) {
-					x[i] += d
-					x[i] += d
-					if o.bias != nil {
-						x[i] += o.bias[i]
-					}
-				}
-			}
-		}, "the residual was added twice before the norm")
+		add(input(0, false), "the residual was not added before the norm")
+		add(input(2, true), "the residual was added twice before the norm")
 	}
 	if o.bias != nil {
-		add(func(m *formula) {
-			m.input = func(x []float32, r int) {
-				copy(x, o.in.row(r))
-				for i, d := range o.delta.row(r) {
-					x[i] += d
-				}
-			}
-		}, "the bias %s was not added before the norm", o.Bias)
+		add(input(1, false), "the bias %s was not added before the norm", o.Bias)
 	}
 	add(func(m *formula) { m.inv = func(sum, n, eps float64) float64 { return 1 / (math.Sqrt(sum/n) + eps) } }, "eps stands outside the root")
 	add(func(m *formula) { m.inv = func(sum, n, eps float64) float64 { return 1 / math.Sqrt(sum/(n-1)+eps) } }, "the mean is over n-1 elements")

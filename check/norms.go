@@ -39,13 +39,10 @@ type Input struct {
 //   - weights: the device's weight equals the file's bit for bit;
 //   - drift: NMSE against the reference run is within DriftBound.
 func Norms(in Input) *Report {
-	r := &Report{Schema: Schema, Model: in.Model, Device: in.Info, Tokens: in.Tokens, Sites: make([]SiteReport, len(in.Sites))}
-	if in.Reference == nil {
-		if in.DriftReason == "" {
-			in.DriftReason = "there was no reference run"
-		}
-		r.Drift = in.DriftReason
+	if in.DriftReason == "" {
+		in.DriftReason = "there was no reference run"
 	}
+	r := in.report()
 	var wg sync.WaitGroup
 	next := make(chan int)
 	for range runtime.GOMAXPROCS(0) {
@@ -61,6 +58,15 @@ func Norms(in Input) *Report {
 	close(next)
 	wg.Wait()
 	r.close()
+	return r
+}
+
+// report begins a report with a place for every site.
+func (in *Input) report() *Report {
+	r := &Report{Schema: Schema, Model: in.Model, Device: in.Info, Tokens: in.Tokens, Sites: make([]SiteReport, len(in.Sites))}
+	if in.Reference == nil {
+		r.Drift = in.DriftReason
+	}
 	return r
 }
 
@@ -156,30 +162,34 @@ func (in *Input) rows(t *trace.Trace, site string, n int) (rows, error) {
 }
 
 // input writes row r of what is normed into x: float32(in + delta), plus the bias, as the kernels add.
-func (o *operands) input(x []float32, r int) {
+func (o *operands) input(x []float32, r int) { o.sum(x, r, 1, true) }
+
+// sum writes row r of in + times*delta into x, plus the bias or not, each addition rounded to float32.
+func (o *operands) sum(x []float32, r, times int, bias bool) {
 	copy(x, o.in.row(r))
 	if o.Delta == "" {
 		return
 	}
 	for i, d := range o.delta.row(r) {
-		x[i] += d
-		if o.bias != nil {
+		for range times {
+			x[i] += d
+		}
+		if bias && o.bias != nil {
 			x[i] += o.bias[i]
 		}
 	}
 }
 
-// proportion is an error over its bound, above 1 or infinite for whatever is not ok, and never NaN.
-func proportion(err, bound float64) (ratio float64, ok bool) {
-	ok = err <= bound && bound <= math.MaxFloat64
-	ratio = err / bound
+// proportion is an error over its bound: above 1 or infinite for anything but a finite error within it, and never NaN.
+func proportion(err, bound float64) float64 {
+	ok, ratio := err <= bound && bound <= math.MaxFloat64, err/bound
 	switch {
 	case ok && bound == 0:
-		ratio = 0
+		return 0
 	case !ok && !(ratio > 1):
-		ratio = math.Inf(1)
+		return math.Inf(1)
 	}
-	return ratio, ok
+	return ratio
 }
 
 // tally keeps the worst of many comparisons.
@@ -190,16 +200,16 @@ type tally struct {
 
 // add counts an error of got against want; anything but a finite error within its bound is wrong: NaN, and an infinite
 // bound too, which comes with an infinite weight and would pass whatever there is.
-func (a *tally) add(token, channel int, got, want, err, bound float64) (ok bool) {
-	ratio, ok := proportion(err, bound)
-	if !ok {
+func (a *tally) add(token, channel int, got, want, err, bound float64) (ratio float64) {
+	ratio = proportion(err, bound)
+	if ratio > 1 {
 		a.Wrong++
 	}
 	if !a.seen || ratio > float64(a.Ratio) {
 		a.seen, a.Token, a.Channel = true, token, channel
 		a.Got, a.Want, a.Ratio = Number(got), Number(want), Number(ratio)
 	}
-	return ok
+	return ratio
 }
 
 func (a *tally) verdict() {
@@ -274,11 +284,11 @@ func (o *operands) checkNorm(in *Input, s *SiteReport) *Aspect {
 	o.each(o.right(), func(r, i int, want, bound float64) bool {
 		got := float64(o.out.row(r)[i])
 		allZero = allZero && want == 0
-		err := math.Abs(got - want)
-		if !a.add(r, i, got, want, err, bound) {
+		ratio := a.add(r, i, got, want, math.Abs(got-want), bound)
+		if ratio > 1 {
 			where.add(r, i)
 		}
-		lies.add(r, i, err, bound)
+		lies.add(r, i, ratio)
 		return true
 	})
 	s.TokenRatios, s.Channels = lies.tokens, lies.worst(worstChannels)
@@ -331,28 +341,13 @@ func (o *operands) checkDrift(in *Input) *Drift {
 		d.Aspect = *failed("reference run: " + err.Error())
 		return d
 	}
-	var e, g2, w2, dot float64
-	seen := false
-	for r := range o.out.rows {
-		want := ref.row(r)
-		for i, got := range o.out.row(r) {
-			g, w := float64(got), float64(want[i])
-			diff := math.Abs(g - w)
-			e += diff * diff
-			g2 += g * g
-			w2 += w * w
-			dot += g * w
-			// The first NaN counts as the largest and stays.
-			if largest := float64(d.MaxAbs); !seen || diff > largest || math.IsNaN(diff) && !math.IsNaN(largest) {
-				seen = true
-				d.MaxAbs, d.Token, d.Channel, d.Got, d.Want = Number(diff), r, i, Number(g), Number(w)
-			}
-		}
-	}
-	d.NMSE, d.Cosine = Number(e/w2), Number(dot/math.Sqrt(g2*w2))
+	m := trace.Measure(o.out.data, ref.data)
+	d.MaxAbs, d.Token, d.Channel = Number(m.MaxAbs), m.At/ref.n, m.At%ref.n
+	d.Got, d.Want = Number(o.out.data[m.At]), Number(ref.data[m.At])
+	d.NMSE, d.Cosine = Number(m.NMSE()), Number(m.Cosine())
 	d.Ratio = d.NMSE / d.Bound
 	switch {
-	case w2 == 0:
+	case m.B2 == 0:
 		d.Verdict, d.Reason = Fail, "the reference is all zero"
 	case d.NMSE <= d.Bound:
 		d.Verdict = Pass

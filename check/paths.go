@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -177,40 +176,24 @@ func (p *PathPair) compare(site string, ta, tb *trace.Trace) {
 		return
 	}
 	bound := float64(p.Bound)
-	var e, a2, b2, dot float64
-	largest := -1.0
-	for r := range rowsA {
-		var rowE, rowB float64
-		for i := range n {
-			x, y := float64(a[r*n+i]), float64(b[r*n+i])
-			diff := math.Abs(x - y)
-			rowE += diff * diff
-			rowB += y * y
-			a2 += x * x
-			dot += x * y
-			if diff > largest || math.IsNaN(diff) && !math.IsNaN(largest) { // the first NaN stays
-				largest = diff
-				p.Token, p.Channel, p.Got, p.Want, p.MaxAbs = r, i, Number(x), Number(y), Number(diff)
-			}
-		}
-		e, b2 = e+rowE, b2+rowB
-		if !(ratioOf(rowE, rowB) <= bound) && p.FirstToken < 0 {
-			p.FirstToken = r
-		}
-	}
-	nmse := ratioOf(e, b2)
-	p.NMSE, p.Cosine, p.Ratio = Number(nmse), Number(dot/math.Sqrt(a2*b2)), Number(nmse/bound)
+	m := trace.Measure(a, b)
+	p.Token, p.Channel, p.Got, p.Want, p.MaxAbs = m.At/n, m.At%n, Number(a[m.At]), Number(b[m.At]), Number(m.MaxAbs)
+	nmse := ratioOf(m.Err2, m.B2)
+	p.NMSE, p.Cosine, p.Ratio = Number(nmse), Number(m.Cosine()), Number(nmse/bound)
 	p.Verdict = Pass
 	if !(nmse <= bound) {
 		p.Verdict = Fail
-		if p.FirstToken < 0 {
-			p.FirstToken = p.Token
+		p.FirstToken = p.Token
+		for r := range rowsA {
+			row := trace.Measure(a[r*n:(r+1)*n], b[r*n:(r+1)*n])
+			if !(ratioOf(row.Err2, row.B2) <= bound) {
+				p.FirstToken = r
+				break
+			}
 		}
 		p.Reason = fmt.Sprintf("NMSE %.3g between %s and %s, bound %.3g; first beyond it at token %d, largest at token %d, channel %d: %.7g and %.7g",
 			nmse, p.A, p.B, bound, p.FirstToken, p.Token, p.Channel, float64(p.Got), float64(p.Want))
-		return
 	}
-	p.FirstToken = -1
 }
 
 // ratioOf is e over s, and 0 where both are: two rows of zeros are the same.

@@ -42,7 +42,7 @@ type Fault struct {
 	Site   string `json:"site"`
 	Op     string `json:"op"`     // the kernel that made it
 	Layer  int    `json:"layer"`  // -1 outside the blocks
-	Aspect string `json:"aspect"` // stream, norm, weights or drift
+	Aspect string `json:"aspect"` // stream, norm, weights or drift; local of an op that is no norm
 	Reason string `json:"reason"`
 }
 

@@ -3,6 +3,8 @@ package check
 import (
 	"math"
 	"slices"
+
+	"cera/trace"
 )
 
 // worstChannels is how many channels of a site a report names.
@@ -18,8 +20,7 @@ func newSpread(m rows) *spread {
 	return &spread{make([]Number, m.rows), make([]Number, m.n)}
 }
 
-func (s *spread) add(token, channel int, err, bound float64) {
-	ratio, _ := proportion(err, bound)
+func (s *spread) add(token, channel int, ratio float64) {
 	s.tokens[token] = max(s.tokens[token], Number(ratio))
 	s.channels[channel] = max(s.channels[channel], Number(ratio))
 }
@@ -71,16 +72,8 @@ func (o *operands) tokenDrift(in *Input) []Number {
 	}
 	list := make([]Number, o.out.rows)
 	for r := range list {
-		var e, w2 float64
-		want := ref.row(r)
-		for i, got := range o.out.row(r) {
-			diff := float64(got) - float64(want[i])
-			e += diff * diff
-			w2 += float64(want[i]) * float64(want[i])
-		}
-		if e != 0 { // 0/0 where both rows are zero
-			list[r] = Number(e / w2)
-		}
+		m := trace.Measure(o.out.row(r), ref.row(r))
+		list[r] = Number(ratioOf(m.Err2, m.B2))
 	}
 	return list
 }

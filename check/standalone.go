@@ -17,15 +17,9 @@ import (
 //
 // PartialExitCode is the exit code that goes with it.
 func Captured(in Input) *Report {
-	all := in.Sites
-	in.Sites = nil
-	r := Norms(in)
-	r.Sites, r.First, r.Passed, r.Failed, r.Missed = make([]SiteReport, len(all)), nil, 0, 0, 0
-	in.Sites, in.DriftReason = all, "the trace comes without a reference run, and without the weights on its device"
-	if in.Reference == nil {
-		r.Drift = in.DriftReason
-	}
-	for i, n := range all {
+	in.DriftReason = "the trace comes without a reference run, and without the weights on its device"
+	r := in.report()
+	for i, n := range in.Sites {
 		r.Sites[i] = in.captured(n)
 	}
 	r.close()

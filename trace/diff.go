@@ -160,7 +160,7 @@ func (d *SiteDiff) compare(a, b *site) {
 		d.Reason = fmt.Sprintf("not finite: %d values of the first, %d of the second", d.NonFiniteA, d.NonFiniteB)
 	case !(d.NMSE <= d.Tol):
 		d.Reason = fmt.Sprintf("NMSE %.3g, tolerance %.3g", d.NMSE, d.Tol)
-		if d.RowsA == d.NA && d.RowsA > 1 && nmse(transposed(a.data, d.NA), b.data) <= d.Tol {
+		if d.RowsA == d.NA && d.RowsA > 1 && Measure(transposed(a.data, d.NA), b.data).NMSE() <= d.Tol {
 			d.Reason += ": the axes look swapped; rows must be tokens"
 		}
 	}
@@ -168,27 +168,11 @@ func (d *SiteDiff) compare(a, b *site) {
 
 // measure fills in the numbers of two arrays of one shape.
 func (d *SiteDiff) measure(a, b []float32) {
-	var e, a2, b2, dot float64
-	worst := -1.0
-	for i := range a {
-		x, y := float64(a[i]), float64(b[i])
-		diff := math.Abs(x - y)
-		e += diff * diff
-		a2 += x * x
-		b2 += y * y
-		dot += x * y
-		if diff > worst || math.IsNaN(diff) && !math.IsNaN(worst) {
-			worst = diff
-			d.Token, d.Channel, d.A, d.B = i/d.NA, i%d.NA, a[i], b[i]
-		}
-		if rel := diff / math.Abs(y); y != 0 && !(rel <= d.MaxRel) && !math.IsNaN(d.MaxRel) {
-			d.MaxRel = rel
-		}
-	}
-	d.MaxAbs = worst
-	d.NMSE, d.Cosine = e/b2, dot/math.Sqrt(a2*b2)
+	m := Measure(a, b)
+	d.NMSE, d.Cosine, d.MaxAbs, d.MaxRel = m.NMSE(), m.Cosine(), m.MaxAbs, m.MaxRel
+	d.Token, d.Channel, d.A, d.B = m.At/d.NA, m.At%d.NA, a[m.At], b[m.At]
 	// Zeros on both sides are the same numbers, though there is nothing to divide by.
-	if a2 == 0 && b2 == 0 {
+	if m.A2 == 0 && m.B2 == 0 {
 		d.NMSE, d.Cosine = 0, 1
 	}
 }
@@ -201,12 +185,6 @@ func nonFinite(data []float32) int {
 		}
 	}
 	return count
-}
-
-func nmse(a, b []float32) float64 {
-	d := SiteDiff{NA: 1}
-	d.measure(a, b)
-	return d.NMSE
 }
 
 // transposed returns a square matrix turned over.

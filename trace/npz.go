@@ -34,6 +34,13 @@ const (
 // Errors name the file and the array. Arrays that take more than 64 times the file's size, and more than 64 MiB, are
 // refused before they are unpacked.
 func Read(path string) (*Trace, error) {
+	return fromFile(path, func(r io.ReaderAt, size int64) (*Trace, error) {
+		return read(r, size, max(smallTrace, inflation*uint64(size)))
+	})
+}
+
+// fromFile opens a file for parse; errors name it.
+func fromFile(path string, parse func(r io.ReaderAt, size int64) (*Trace, error)) (*Trace, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -43,7 +50,7 @@ func Read(path string) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := read(f, info.Size(), max(smallTrace, inflation*uint64(info.Size())))
+	t, err := parse(f, info.Size())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"math/bits"
-	"os"
 	"slices"
 
 	"github.com/nlpodyssey/safetensors"
@@ -21,22 +20,7 @@ const maxTensorsHeader = 8 << 20
 
 // readSafetensors reads a .safetensors file: sites of F32, F16 or BF16, "tokens" of I32 or I64, in the file's order.
 // The header is checked against the file's size before anything is read by it.
-func readSafetensors(path string) (*Trace, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	t, err := parseSafetensors(f, info.Size())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return t, nil
-}
+func readSafetensors(path string) (*Trace, error) { return fromFile(path, parseSafetensors) }
 
 func parseSafetensors(r io.ReaderAt, size int64) (*Trace, error) {
 	var head [8]byte

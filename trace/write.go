@@ -3,7 +3,6 @@ package trace
 import (
 	"archive/zip"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -17,7 +16,7 @@ import (
 // is not compressed: captured numbers shrink by a tenth at best. The file appears whole or not at all; what was there
 // before stays after an error.
 func (t *Trace) Write(path string) error {
-	err := replace(path, func(w io.Writer) error {
+	return WriteFile(path, func(w io.Writer) error {
 		return encode(w, t.Manifest, t.Tokens, t.order, func(name string, w io.Writer) error {
 			data, rows, n, _ := t.Data(name)
 			if _, err := w.Write(siteHeader(rows, n)); err != nil {
@@ -26,31 +25,37 @@ func (t *Trace) Write(path string) error {
 			return writeFloats(w, data)
 		})
 	})
+}
+
+// WriteFile makes the file at path from what write writes: it appears whole, or after an error there is what was there
+// before. Errors name the path.
+func WriteFile(path string, write func(io.Writer) error) error {
+	at, regular, err := target(path)
 	if err != nil {
+		return err
+	}
+	if err := replace(at, regular, write); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }
 
 // target returns where the file of a path is, and whether it can be put in place by renaming. A link keeps pointing
-// where it did. A device or a pipe is written to: a file must not take its place.
-func target(path string) (string, bool, error) {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
+// where it did. A device or a pipe is written to: a file must not take its place. A folder is an error.
+func target(path string) (at string, regular bool, err error) {
+	at = path
+	if link, err := filepath.EvalSymlinks(path); err == nil {
+		at = link
 	}
-	info, err := os.Stat(path)
+	info, err := os.Stat(at)
 	if err == nil && info.IsDir() {
-		return "", false, errors.New("it is a folder, not a regular file")
+		return "", false, fmt.Errorf("%s is a folder, not a regular file", path)
 	}
-	return path, err != nil || info.Mode().IsRegular(), nil
+	return at, err != nil || info.Mode().IsRegular(), nil
 }
 
-// replace writes a file by write, under another name until it is whole.
-func replace(path string, write func(io.Writer) error) error {
-	path, regular, err := target(path)
-	if err != nil {
-		return err
-	}
+// replace writes to path what write writes, a regular file under another name until it is whole.
+func replace(path string, regular bool, write func(io.Writer) error) error {
 	if !regular {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {

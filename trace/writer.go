@@ -36,7 +36,7 @@ type extent struct{ off, size int64 } // in bytes
 func Create(path string) (*Writer, error) {
 	at, regular, err := target(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	var spool *os.File
 	if regular {
@@ -85,16 +85,12 @@ func (w *Writer) Finish() error {
 	if w.spool == nil {
 		return fmt.Errorf("%s: %w", w.path, os.ErrClosed)
 	}
-	err := w.buf.Flush()
-	if err == nil {
-		err = replace(w.path, func(out io.Writer) error {
-			return encode(out, w.Manifest, w.Tokens, w.order, w.copySite)
-		})
-	}
-	if err != nil {
+	if err := w.buf.Flush(); err != nil {
 		return fmt.Errorf("%s: %w", w.path, err)
 	}
-	return nil
+	return WriteFile(w.path, func(out io.Writer) error {
+		return encode(out, w.Manifest, w.Tokens, w.order, w.copySite)
+	})
 }
 
 func (w *Writer) copySite(name string, out io.Writer) error {

@@ -151,7 +151,7 @@ func (o *checkOptions) runTrace(cmd *cobra.Command, args []string) error {
 // finish writes the page, if one is asked for, and prints the report in the form for people.
 func (o *checkOptions) finish(cmd *cobra.Command, report *check.Report, form table, code int) error {
 	if cmd.Flags().Changed("report") {
-		if err := writeFile(o.report, report.WriteHTML); err != nil {
+		if err := trace.WriteFile(o.report, report.WriteHTML); err != nil {
 			return fmt.Errorf("--report: %w", err)
 		}
 	}
