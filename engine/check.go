@@ -47,13 +47,16 @@ func (e *Engine) Check(ctx context.Context, tokens []int32, drift Drift) (*check
 	if err != nil || report.First == nil {
 		return report, err
 	}
-	layer := report.First.Layer
+	return report, e.checkOps(ctx, tokens, e.around(report.First.Layer), report, nil)
+}
+
+// around takes the ops of a block and of the one before, whose MLP the norm at the head of a block takes. -1 is what comes
+// after the last block.
+func (e *Engine) around(layer int) OpFilter {
 	if layer < 0 {
 		layer = e.model.Layers - 1
 	}
-	// The norm at the head of a block takes the MLP of the block before.
-	err = e.checkOps(ctx, tokens, OpFilter{From: max(0, layer-1), To: layer + 1}, report, nil)
-	return report, err
+	return OpFilter{From: max(0, layer-1), To: layer + 1}
 }
 
 // CheckOps is Check for every op that the filter takes, and all norms. A run of the whole model is made for every block,
@@ -68,38 +71,53 @@ func (e *Engine) CheckOps(ctx context.Context, tokens []int32, drift Drift, filt
 
 // checkNorms checks the norms, and returns the reference run with the norms and the further sites too, or nil.
 func (e *Engine) checkNorms(ctx context.Context, tokens []int32, drift Drift, further ...string) (*check.Report, *trace.Trace, error) {
-	sites := e.NormSites()
-	want := map[string]bool{}
-	for _, s := range sites {
-		want[s.In], want[s.Delta], want[s.Stream], want[s.Site] = true, true, true, true
-	}
-	got, err := e.Capture(ctx, tokens, func(site string) bool { return want[site] })
+	got, err := e.captureNorms(ctx, tokens)
 	if err != nil {
 		return nil, nil, err
 	}
-	names := further
-	for _, s := range sites {
-		names = append(names, s.Site)
-	}
-	reference, reason, err := e.reference(ctx, tokens, names, drift)
+	reference, reason, err := e.reference(ctx, tokens, drift, further...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("reference run on the cpu: %w", err)
+		return nil, nil, err
 	}
+	return e.report(tokens, got, reference, reason), reference, nil
+}
+
+// captureNorms runs tokens and captures every norm with its inputs.
+func (e *Engine) captureNorms(ctx context.Context, tokens []int32) (*Captured, error) {
+	var names []string
+	for _, s := range e.NormSites() {
+		names = append(names, s.In, s.Delta, s.Stream, s.Site)
+	}
+	return e.Capture(ctx, tokens, among(names))
+}
+
+// report checks captured norms.
+func (e *Engine) report(tokens []int32, got *Captured, reference *trace.Trace, reason string) *check.Report {
 	return check.Norms(check.Input{
 		Model:         e.file.Path,
 		Info:          e.Info(),
-		Sites:         sites,
+		Sites:         e.NormSites(),
 		Trace:         got.Trace,
 		Tokens:        tokens,
 		FileWeights:   e.FileWeight,
 		DeviceWeights: got.Weights,
 		Reference:     reference,
 		DriftReason:   reason,
-	}), reference, nil
+	})
 }
 
-// reference runs the same tokens on the cpu backend and returns what the sites hold there, or why there is nothing.
-func (e *Engine) reference(ctx context.Context, tokens []int32, sites []string, drift Drift) (*trace.Trace, string, error) {
+// among tells whether a name is in a list.
+func among(names []string) func(name string) bool {
+	set := make(map[string]bool, len(names))
+	for _, name := range names {
+		set[name] = true
+	}
+	return func(name string) bool { return set[name] }
+}
+
+// reference runs the same tokens on the cpu backend and returns what the norms and the further sites hold there, or why
+// there is nothing.
+func (e *Engine) reference(ctx context.Context, tokens []int32, drift Drift, further ...string) (*trace.Trace, string, error) {
 	if drift == DriftOff {
 		return nil, "turned off", nil
 	}
@@ -109,19 +127,27 @@ func (e *Engine) reference(ctx context.Context, tokens []int32, sites []string, 
 	if drift == DriftAuto && cost > driftBudget {
 		return nil, fmt.Sprintf("the reference run would take about %.0f s; ask for it with --drift", cost), nil
 	}
+	names := further
+	for _, s := range e.NormSites() {
+		names = append(names, s.Site)
+	}
+	t, err := e.referenceRun(ctx, tokens, names)
+	if err != nil {
+		return nil, "", fmt.Errorf("reference run on the cpu: %w", err)
+	}
+	return t, "", nil
+}
+
+func (e *Engine) referenceRun(ctx context.Context, tokens []int32, names []string) (*trace.Trace, error) {
 	ref, err := New(e.file, cpu.New(), Options{UBatch: e.state.UBatch(), Ctx: len(tokens)})
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	// The file belongs to e: release the rest alone.
 	defer func() { ref.state.Close(); ref.model.Close(ref.be) }()
-	want := map[string]bool{}
-	for _, s := range sites {
-		want[s] = true
-	}
-	got, err := ref.Capture(ctx, tokens, func(site string) bool { return want[site] })
+	got, err := ref.Capture(ctx, tokens, among(names))
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	return got.Trace, "", nil
+	return got.Trace, nil
 }

@@ -71,14 +71,15 @@ func Open(path string, o Options) (*Engine, error) {
 // Load is Open for a file that is open already; Close closes it. On an error the file stays open.
 func Load(f *gguf.File, o Options) (*Engine, error) {
 	// The file is bound before a device is opened, so that a bad file is told from a missing device.
-	if _, err := Resolve(f); err != nil {
+	r, err := Resolve(f)
+	if err != nil {
 		return nil, err
 	}
 	be, err := OpenDevice(o)
 	if err != nil {
 		return nil, err
 	}
-	e, err := New(f, be, o)
+	e, err := start(f, r, be, o)
 	if err != nil {
 		be.Close()
 		return nil, err
@@ -93,12 +94,17 @@ func New(f *gguf.File, be backend.Backend, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	return start(f, r, be, o)
+}
+
+// start loads a resolved model onto a backend.
+func start(f *gguf.File, r *Resolved, be backend.Backend, o Options) (*Engine, error) {
 	e := &Engine{file: f, be: be, model: r.model}
 	progress := o.Progress
 	if progress == nil {
 		progress = func(string, int64, int64) {}
 	}
-	err = r.Binding.Load(be, func(done, total int64, name string) { progress(name, done, total) })
+	err := r.Binding.Load(be, func(done, total int64, name string) { progress(name, done, total) })
 	if err != nil {
 		return nil, deviceError(fmt.Errorf("%s: %w", f.Path, err))
 	}

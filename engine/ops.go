@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"runtime"
+	"slices"
 	"sync"
 
 	"cera/check"
@@ -65,6 +66,8 @@ func (e *Engine) checkOps(ctx context.Context, tokens []int32, filter OpFilter, 
 	if len(chosen) == 0 {
 		return fmt.Errorf("no op is in blocks %d to %d with sites %v", filter.From, filter.To-1, filter.Sites)
 	}
+	// Norms have a check of their own.
+	chosen = slices.DeleteFunc(chosen, func(op layers.OpSite) bool { return op.Kind == layers.OpNorm })
 	var list []check.OpReport
 	for len(chosen) > 0 {
 		n := 1
@@ -86,19 +89,13 @@ func (e *Engine) checkOps(ctx context.Context, tokens []int32, filter OpFilter, 
 	return nil
 }
 
-// checkBlock checks ops that stand together. Norms are left out: they have a check of their own.
+// checkBlock checks ops that stand together.
 func (e *Engine) checkBlock(ctx context.Context, tokens []int32, ops []layers.OpSite, reference *trace.Trace) ([]check.OpReport, error) {
-	want := map[string]bool{}
+	var names []string
 	for _, op := range ops {
-		if op.Kind == layers.OpNorm {
-			continue
-		}
-		want[op.Site] = true
-		for _, in := range op.In {
-			want[in] = true
-		}
+		names = append(append(names, op.Site), op.In...)
 	}
-	got, err := e.Capture(ctx, tokens, func(site string) bool { return want[site] })
+	got, err := e.Capture(ctx, tokens, among(names))
 	if err != nil {
 		return nil, err
 	}
@@ -114,9 +111,6 @@ func (e *Engine) checkBlock(ctx context.Context, tokens []int32, ops []layers.Op
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for i, op := range ops {
-		if op.Kind == layers.OpNorm {
-			continue
-		}
 		slots <- struct{}{}
 		wg.Go(func() {
 			reports[i] = in.CheckOp(op)
@@ -124,11 +118,5 @@ func (e *Engine) checkBlock(ctx context.Context, tokens []int32, ops []layers.Op
 		})
 	}
 	wg.Wait()
-	list := reports[:0]
-	for i, r := range reports {
-		if ops[i].Kind != layers.OpNorm {
-			list = append(list, r)
-		}
-	}
-	return list, nil
+	return reports, nil
 }

@@ -14,8 +14,8 @@ const defaultChunk = 7
 
 // CheckPaths runs the same tokens as one batch, in chunks, and token by token, on the device and the weights that are
 // loaded, checks the norms of each path as Check does, and compares the paths site by site. chunk is the size of the
-// chunks, at least 2 and less than the number of tokens; 0 takes 7, or less for few tokens. Where something differs, the blocks
-// around it run again on every path with every op captured.
+// chunks, at least 2 and less than the number of tokens; 0 takes 7, or less for few tokens. Where something differs, the
+// blocks around it run again on every path with every op captured.
 //
 // The sequence and the KV cache of e stay as they are.
 func (e *Engine) CheckPaths(ctx context.Context, tokens []int32, drift Drift, chunk int) (*check.PathsReport, error) {
@@ -23,48 +23,35 @@ func (e *Engine) CheckPaths(ctx context.Context, tokens []int32, drift Drift, ch
 	if err != nil {
 		return nil, err
 	}
-	sites := e.NormSites()
-	var names []string
-	want := map[string]bool{}
-	for _, s := range sites {
-		names = append(names, s.Site)
-		want[s.In], want[s.Delta], want[s.Stream], want[s.Site] = true, true, true, true
-	}
 	var reference *trace.Trace
 	var reason string
 	for i := range paths {
 		err := e.along(paths[i].UBatch, len(tokens), func(p *Engine) error {
-			got, err := p.Capture(ctx, tokens, func(site string) bool { return want[site] })
+			got, err := p.captureNorms(ctx, tokens)
 			if err != nil {
 				return err
 			}
 			if i == 0 {
-				if reference, reason, err = p.reference(ctx, tokens, names, drift); err != nil {
-					return fmt.Errorf("reference run on the cpu: %w", err)
+				if reference, reason, err = p.reference(ctx, tokens, drift); err != nil {
+					return err
 				}
 			}
 			paths[i].Trace = got.Trace
-			paths[i].Report = check.Norms(check.Input{
-				Model: e.file.Path, Info: e.Info(), Sites: sites, Trace: got.Trace, Tokens: tokens,
-				FileWeights: e.FileWeight, DeviceWeights: got.Weights, Reference: reference, DriftReason: reason,
-			})
+			paths[i].Report = p.report(tokens, got, reference, reason)
 			return nil
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", paths[i].Name, err)
 		}
 	}
-	report := check.Paths(sites, paths)
+	report := check.Paths(e.NormSites(), paths)
 	layer, found := faultLayer(report)
 	if !found {
 		return report, nil
 	}
-	if layer < 0 {
-		layer = e.model.Layers - 1
-	}
 	for _, path := range report.Paths {
 		err := e.along(path.UBatch, len(tokens), func(p *Engine) error {
-			return p.checkOps(ctx, tokens, OpFilter{From: max(0, layer-1), To: layer + 1}, path.Report, nil)
+			return p.checkOps(ctx, tokens, e.around(layer), path.Report, nil)
 		})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path.Name, err)

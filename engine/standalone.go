@@ -13,8 +13,8 @@ import (
 
 // CheckTrace checks a trace that another program made of a run of a model, without running anything: every norm is
 // recomputed in float64 from its captured inputs, with eps and weights of the file. Sites have llama.cpp's names, or
-// others that trace.SiteName knows, and a bias of the output projection is part of attn_out. name stands for the trace in the report; see check.Captured for
-// what is UNMEASURED.
+// others that trace.SiteName knows, and a bias of the output projection is part of attn_out. name stands for the trace in
+// the report; see check.Captured for what is UNMEASURED.
 //
 // An error says that the file cannot be resolved, or that no site of the trace is a norm's.
 func CheckTrace(f *gguf.File, tr *trace.Trace, name string) (*check.Report, error) {

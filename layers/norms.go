@@ -73,15 +73,6 @@ func modelNorms(m *Model, arena bool) []norm {
 	return list
 }
 
-// NormSites lists the norms of the path this state runs, in forward order.
-func (s *State) NormSites() []NormSite {
-	sites := make([]NormSite, len(s.norms))
-	for i, n := range s.norms {
-		sites[i] = n.NormSite
-	}
-	return sites
-}
-
 // norm runs norm i over the first rows of the stream: the pending delta is added, and the sum normed into h. The
 // embedding is the first delta of the arena form (the stream before it is zero), and the stream itself in the batch
 // form.
