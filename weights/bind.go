@@ -14,8 +14,12 @@ import (
 // neither is only checked, for example one whose values are wanted on the host (see DecodeTensor).
 type Slot struct {
 	Name string // the tensor's GGUF name, as "blk.0.attn_q.weight"
-	Rows int    // expected rows, the GGUF dimension 1; 1 for a vector
+	Rows int    // expected rows, the GGUF dimension 1, or the product of dimensions 1 and 2; 1 for a vector
 	N    int    // expected row length, the GGUF dimension 0
+
+	// Planes is how many matrices of Rows/Planes rows stand one after the other, the GGUF dimension 2, as the experts
+	// of a mixture; 0 is 1.
+	Planes int
 
 	// Optional says that a file may lack the tensor. Matrix and Vector are then left as they are.
 	Optional bool
@@ -23,7 +27,7 @@ type Slot struct {
 	// Matrix receives the uploaded weight [Rows, N] in the file's encoding, which may be any that FormatOf knows.
 	Matrix *backend.Weight
 
-	// Vector receives the tensor [1, N], decoded to f32; the file may hold F32, F16 or BF16. A Tensor that is valid
+	// Vector receives the tensor [Rows, N], decoded to f32; the file may hold F32, F16 or BF16. A Tensor that is valid
 	// before Load is written in place and stays its owner's; otherwise Load allocates one.
 	Vector *backend.Tensor
 
@@ -69,8 +73,8 @@ func Bind(f *gguf.File, slots []Slot, ignore ...string) *Binding {
 		if s.Matrix != nil && s.Vector != nil {
 			b.bad = append(b.bad, fmt.Errorf("slot %s: takes a matrix and a vector, expected one of them", s.Name))
 		}
-		if s.Vector != nil && s.Rows != 1 {
-			b.bad = append(b.bad, fmt.Errorf("slot %s: vector of %d rows, expected 1", s.Name, s.Rows))
+		if s.Planes > 1 && s.Rows%s.Planes != 0 {
+			b.bad = append(b.bad, fmt.Errorf("slot %s: %d rows, expected a multiple of the %d planes", s.Name, s.Rows, s.Planes))
 		}
 		t, ok := f.Tensor(s.Name)
 		s.Found = ok
@@ -101,13 +105,19 @@ func Bind(f *gguf.File, slots []Slot, ignore ...string) *Binding {
 	return b
 }
 
-// shape returns the expected dimensions in the file's order.
-func (s *Slot) shape() string {
-	if s.vector() && s.Rows == 1 {
-		return dims(s.N)
+// dims returns the expected dimensions in the file's order.
+func (s *Slot) dims() []int {
+	switch {
+	case s.Planes > 1:
+		return []int{s.N, s.Rows / s.Planes, s.Planes}
+	case s.vector() && s.Rows == 1:
+		return []int{s.N}
 	}
-	return dims(s.N, s.Rows)
+	return []int{s.N, s.Rows}
 }
+
+// shape returns the expected dimensions as text.
+func (s *Slot) shape() string { return dims(s.dims()...) }
 
 // reject returns what s expects where t cannot fill it, and "" where it can.
 func (s *Slot) reject(t *gguf.Tensor) string {
@@ -128,17 +138,17 @@ func (s *Slot) reject(t *gguf.Tensor) string {
 }
 
 // fits compares a shape of the file with the slot's; dimensions past the slot's are 1.
-func (s *Slot) fits(dims []uint64) bool {
-	want := [2]int{s.N, s.Rows}
-	for i := range max(len(dims), 2) {
-		found, w := uint64(1), 1
-		if i < len(dims) {
-			found = dims[i]
+func (s *Slot) fits(found []uint64) bool {
+	want := s.dims()
+	for i := range max(len(found), len(want)) {
+		f, w := uint64(1), 1
+		if i < len(found) {
+			f = found[i]
 		}
-		if i < 2 {
+		if i < len(want) {
 			w = want[i]
 		}
-		if w < 1 || found != uint64(w) {
+		if w < 1 || f != uint64(w) {
 			return false
 		}
 	}

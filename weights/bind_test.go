@@ -82,7 +82,11 @@ func TestBind(t *testing.T) {
 		{"zero width", entry{"w", gguf.F32, []uint64{1}}, Slot{Rows: 0, N: 1, Matrix: &m}, "expected [1, 0]"},
 		{"negative width", entry{"w", gguf.F32, []uint64{1}}, Slot{Rows: 1, N: -1, Vector: &v}, "expected [-1]"},
 		{"both destinations", entry{"w", gguf.F32, []uint64{1}}, Slot{Rows: 1, N: 1, Matrix: &m, Vector: &v}, "slot w: takes a matrix and a vector"},
-		{"vector of two rows", entry{"w", gguf.F32, []uint64{3, 2}}, Slot{Rows: 2, N: 3, Vector: &v}, "slot w: vector of 2 rows"},
+		{"vector a plane", entry{"w", gguf.F32, []uint64{3, 2}}, Slot{Rows: 2, N: 3, Vector: &v}, ""},
+		{"planes", entry{"w", gguf.F32, []uint64{3, 4, 2}}, Slot{Rows: 8, N: 3, Planes: 2, Matrix: &m}, ""},
+		{"too few planes", entry{"w", gguf.F32, []uint64{3, 4, 2}}, Slot{Rows: 12, N: 3, Planes: 3, Matrix: &m}, "found [3, 4, 2] F32, expected [3, 4, 3]"},
+		{"planes in one matrix", entry{"w", gguf.F32, []uint64{3, 8}}, Slot{Rows: 8, N: 3, Planes: 2, Matrix: &m}, "found [3, 8] F32, expected [3, 4, 2]"},
+		{"rows that planes do not divide", entry{"w", gguf.F32, []uint64{3, 3, 2}}, Slot{Rows: 7, N: 3, Planes: 2, Matrix: &m}, "slot w: 7 rows, expected a multiple of the 2 planes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.slot.Name = "w"

@@ -93,22 +93,23 @@ func (l *loader) load(s *Slot) error {
 
 // vector decodes data and uploads it to *s.Vector, which it allocates if need be.
 func (l *loader) vector(s *Slot, f backend.Format, data []byte) error {
-	if cap(l.buf) < s.N {
-		l.buf = make([]float32, s.N)
+	n := s.Rows * s.N
+	if cap(l.buf) < n {
+		l.buf = make([]float32, n)
 	}
-	buf := l.buf[:s.N]
+	buf := l.buf[:n]
 	if err := Decode(buf, f, data); err != nil {
 		return err
 	}
 	if !s.Vector.Valid() {
-		*s.Vector = l.be.Alloc(s.Name, 1, s.N)
+		*s.Vector = l.be.Alloc(s.Name, s.Rows, s.N)
 		if !s.Vector.Valid() { // the device's error, which Flush will tell
 			return l.failed()
 		}
 		l.vectors = append(l.vectors, s.Vector)
 	}
-	if v := *s.Vector; v.Rows != 1 || v.N != s.N {
-		return fmt.Errorf("device tensor is [%d, %d], expected [1, %d]", v.Rows, v.N, s.N)
+	if v := *s.Vector; v.Rows != s.Rows || v.N != s.N {
+		return fmt.Errorf("device tensor is [%d, %d], expected [%d, %d]", v.Rows, v.N, s.Rows, s.N)
 	}
 	l.be.Upload(*s.Vector, buf)
 	return nil
