@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -25,6 +26,7 @@ type SiteDiff struct {
 	NonFiniteA int     // NaN and infinities
 	NonFiniteB int
 	Reason     string // why the site fails; empty where it does not
+	Unfit      bool   // it cannot be compared: shapes differ, or numbers are not finite
 }
 
 // Failed tells whether the site is over tolerance, has another shape, or numbers that are not finite.
@@ -36,12 +38,35 @@ type Comparison struct {
 	OnlyA, OnlyB []string   // in one trace only, by the trace's own names
 	Tokens       string     // how the tokens differ; empty where they do not or a trace has none
 	Models       string     // how the models differ, where both manifests name one
+	Gaps         []string   // sites that one trace has of other blocks and not of the one it is missing in, as text
 	First        *SiteDiff  // the first that fails; nil: none
 	Last         *SiteDiff  // the last before First that does not fail; nil: none
 }
 
 // Same tells whether nothing failed.
-func (c *Comparison) Same() bool { return c.First == nil && c.Tokens == "" }
+func (c *Comparison) Same() bool { return c.First == nil && c.Unfit() == nil }
+
+// Unfit is an error where the traces cannot be of one run of one model, rightly written: the tokens differ, a site is
+// missing in one block, shapes differ, or numbers are not finite. A numeric difference is none.
+func (c *Comparison) Unfit() error {
+	var list []string
+	if c.Tokens != "" {
+		list = append(list, "the tokens differ: "+c.Tokens)
+	}
+	list = append(list, c.Gaps...)
+	for i := range c.Sites {
+		if d := &c.Sites[i]; d.Unfit {
+			list = append(list, d.Site+": "+d.Reason)
+		}
+	}
+	switch n := len(list); {
+	case n == 0:
+		return nil
+	case n > 3:
+		list = append(list[:3], fmt.Sprintf("and %d more", n-3))
+	}
+	return errors.New("the traces cannot be compared: " + strings.Join(list, "; "))
+}
 
 // Diff compares the sites that are in both traces, in forward order: that of A's manifest, else of B's, else
 // llama.cpp's. Other engines' names are understood, see SiteName. tol gives the largest NMSE of a site behind a number
@@ -93,6 +118,7 @@ func Diff(a, b *Trace, tol func(blocks int) float64) (*Comparison, error) {
 			c.OnlyB = append(c.OnlyB, nb.names[site])
 		}
 	}
+	c.Gaps = append(na.gaps(nb, "the first", "the second"), nb.gaps(na, "the second", "the first")...)
 	c.Tokens = tokensDiffer(a.Tokens, b.Tokens)
 	if a.Manifest != nil && b.Manifest != nil && a.Manifest.SHA256 != "" && b.Manifest.SHA256 != "" && a.Manifest.SHA256 != b.Manifest.SHA256 {
 		c.Models = fmt.Sprintf("sha256 of %s is %.12s…, of %s %.12s…", a.Manifest.Model, a.Manifest.SHA256, b.Manifest.Model, b.Manifest.SHA256)
@@ -101,6 +127,24 @@ func Diff(a, b *Trace, tol func(blocks int) float64) (*Comparison, error) {
 		return nil, fmt.Errorf("no site is in both: one has %s, the other %s", some(a.order), some(b.order))
 	}
 	return c, nil
+}
+
+// gaps lists what n lacks: sites that other has of a block, of which n has some sites, and this one of other blocks.
+func (n *named) gaps(other *named, this, that string) []string {
+	blocks, patterns := map[int]bool{}, map[string]bool{}
+	for ours := range n.names {
+		if pattern, layer := split(ours); layer >= 0 {
+			blocks[layer], patterns[pattern] = true, true
+		}
+	}
+	var list []string
+	for _, ours := range other.order() {
+		pattern, layer := split(ours)
+		if layer >= 0 && n.names[ours] == "" && blocks[layer] && patterns[pattern] {
+			list = append(list, fmt.Sprintf("%s is missing in %s, which has it of other blocks; %s has it", ours, this, that))
+		}
+	}
+	return list
 }
 
 // some names the first of a list.
@@ -145,6 +189,7 @@ func (d *SiteDiff) compare(a, b *site) {
 	d.NonFiniteA, d.NonFiniteB = nonFinite(a.data), nonFinite(b.data)
 	if d.RowsA != d.RowsB || d.NA != d.NB {
 		d.NMSE, d.Cosine, d.MaxAbs, d.MaxRel = math.NaN(), math.NaN(), math.NaN(), math.NaN()
+		d.Unfit = true
 		d.Reason = fmt.Sprintf("shape [%d, %d] against [%d, %d]", d.RowsA, d.NA, d.RowsB, d.NB)
 		switch {
 		case d.RowsA == d.NB && d.NA == d.RowsB:
@@ -157,10 +202,12 @@ func (d *SiteDiff) compare(a, b *site) {
 	d.measure(a.data, b.data)
 	switch {
 	case d.NonFiniteA+d.NonFiniteB > 0:
+		d.Unfit = true
 		d.Reason = fmt.Sprintf("not finite: %d values of the first, %d of the second", d.NonFiniteA, d.NonFiniteB)
 	case !(d.NMSE <= d.Tol):
 		d.Reason = fmt.Sprintf("NMSE %.3g, tolerance %.3g", d.NMSE, d.Tol)
 		if d.RowsA == d.NA && d.RowsA > 1 && Measure(transposed(a.data, d.NA), b.data).NMSE() <= d.Tol {
+			d.Unfit = true
 			d.Reason += ": the axes look swapped; rows must be tokens"
 		}
 	}

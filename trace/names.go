@@ -15,6 +15,7 @@ var otherNames = map[string]string{
 	"inp_embd":       "embd",
 	"ffn_gate_par-N": "ffn_swiglu-N",
 	"kqv_wo-N":       "attn_out-N",
+	"sa_out-N":       "ffn_inp-N", // in gemma
 	"output":         "result_output",
 
 	// Hugging Face. Its q_proj and k_proj are not there: converting a llama to GGUF reorders their channels.
@@ -35,16 +36,21 @@ var otherNames = map[string]string{
 
 // siteOrder lists the sites in forward order; between embd and result_norm they are those of each block.
 var siteOrder = []string{
-	"embd",
+	"embd_raw", "embd", "inp_scaled",
 	"attn_norm-N", "Qcur-N", "Kcur-N", "Vcur-N", "Qcur_normed-N", "Kcur_normed-N", "Qcur_rope-N", "Kcur_rope-N",
-	"cache_k-N", "cache_v-N", "kqv_out-N", "attn_proj-N", "attn_out-N", "attn_post_norm-N", "ffn_inp-N", "ffn_norm-N",
-	"ffn_gate-N", "ffn_up-N", "ffn_swiglu-N", "ffn_moe_out-N", "ffn_out-N", "ffn_post_norm-N", "l_out-N",
-	"result_norm", "result_output", "logits",
+	"cache_k-N", "cache_v-N", "kqv_out-N", "attn_proj-N", "attn_out-N", "attn_post_norm-N", "attn_scaled-N", "ffn_inp-N",
+	"ffn_norm-N", "ffn_gate-N", "ffn_up-N", "ffn_swiglu-N",
+	"ffn_moe_logits-N", "ffn_moe_weights-N", "ffn_moe_gate-N", "ffn_moe_up-N", "ffn_moe_swiglu-N", "ffn_moe_down-N", "ffn_moe_out-N",
+	"ffn_shexp_gate-N", "ffn_shexp_up-N", "ffn_shexp_swiglu-N", "ffn_shexp-N", "shared_expert_gate-N",
+	"ffn_out-N", "ffn_post_norm-N", "ffn_scaled-N", "l_out-N",
+	"result_norm", "logits_raw", "logits_scaled", "result_output", "logits",
 }
 
 var (
 	// What ggml appends to the name of a tensor when it makes another of the same numbers in the same order.
 	ggmlSuffix = regexp.MustCompile(`( \((view|reshaped|cont|copy|copy of [^)]*)\))+$`)
+	// llama.cpp leaves the block's number off some names, and tells blocks apart by a number of its own.
+	unnumbered = regexp.MustCompile(`^(ffn_post_norm)(?:\.([0-9]{1,6}))?$`)
 	layerDash  = regexp.MustCompile(`^(.+)-([0-9]{1,6})$`)
 	layerDots  = regexp.MustCompile(`^((?:.*\.)?layers)\.([0-9]{1,6})((?:\..+)?)$`)
 )
@@ -54,6 +60,10 @@ func split(name string) (pattern string, layer int) {
 	if m := layerDots.FindStringSubmatch(name); m != nil {
 		layer, _ = strconv.Atoi(m[2])
 		return m[1] + ".N" + m[3], layer
+	}
+	if m := unnumbered.FindStringSubmatch(name); m != nil {
+		layer, _ = strconv.Atoi(m[2]) // the first has none
+		return m[1] + "-N", layer
 	}
 	if m := layerDash.FindStringSubmatch(name); m != nil {
 		layer, _ = strconv.Atoi(m[2])
@@ -71,10 +81,17 @@ func SiteName(name string) string {
 			if layer < 0 {
 				return ours
 			}
-			return strings.Replace(ours, "-N", "-"+strconv.Itoa(layer), 1)
+			return numbered(ours, layer)
 		}
 	}
+	if layer >= 0 && unnumbered.MatchString(plain) {
+		return numbered(pattern, layer)
+	}
 	return plain
+}
+
+func numbered(pattern string, layer int) string {
+	return strings.Replace(pattern, "-N", "-"+strconv.Itoa(layer), 1)
 }
 
 // layerOf returns the number of the block that a site of ours is in, -1 outside the blocks.
@@ -82,6 +99,9 @@ func layerOf(site string) int {
 	_, layer := split(site)
 	return layer
 }
+
+// firstOfBlock is where the sites of a block begin in siteOrder.
+var firstOfBlock = slices.Index(siteOrder, "attn_norm-N")
 
 // forwardOrder sorts sites of ours: the embedding, the blocks, the last norm, and then what is unknown. An unknown site
 // of a block comes at the block's end.
@@ -94,9 +114,9 @@ func forwardOrder(sites []string) {
 			return 1, layer, len(siteOrder)
 		case layer >= 0:
 			return 1, layer, place
-		case place == 0:
-			return 0, 0, 0
-		case place > 0:
+		case place >= 0 && place < firstOfBlock:
+			return 0, 0, place
+		case place >= 0:
 			return 2, 0, place
 		}
 		return 3, 0, 0

@@ -31,7 +31,7 @@ const (
 // dimensions, as [rows, heads, n], make longer rows. Arrays in column-major order are turned round; other types,
 // big-endian ones and float64 too, are refused. Sites keep the file's order.
 //
-// Errors name the file and the array. Arrays that take more than 64 times the file's size, and more than 64 MiB, are
+// Errors name the file and the array; an array that the manifest lists and the file lacks is one. Arrays that take more than 64 times the file's size, and more than 64 MiB, are
 // refused before they are unpacked.
 func Read(path string) (*Trace, error) {
 	return fromFile(path, func(r io.ReaderAt, size int64) (*Trace, error) {
@@ -83,7 +83,20 @@ func read(r io.ReaderAt, size int64, limit uint64) (*Trace, error) {
 			return nil, fmt.Errorf("array %q: %w", name, err)
 		}
 	}
-	return t, nil
+	return t, t.complete()
+}
+
+// complete is an error where the manifest lists a site that is not there: part of the file was lost.
+func (t *Trace) complete() error {
+	if t.Manifest == nil {
+		return nil
+	}
+	for _, name := range t.Manifest.Sites {
+		if t.sites[name] == nil {
+			return fmt.Errorf("array %q is missing: the manifest lists it", name)
+		}
+	}
+	return nil
 }
 
 // readMember adds one array.

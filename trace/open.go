@@ -45,6 +45,9 @@ func readFolder(dir string) (*Trace, error) {
 	if len(t.order) == 0 {
 		return nil, fmt.Errorf("%s: the folder has no .npy files of sites", dir)
 	}
+	if err := t.complete(); err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
 	return t, nil
 }
 

@@ -26,7 +26,8 @@ func diffCommand() *cobra.Command {
 		Long: `diff compares two traces, each an .npz, a folder of .npy files or a .safetensors file, and names
 the first site that differs, in forward order. B is the reference. The names of llama.cpp's
 tensors and of Hugging Face's modules are understood. Exit codes: 0 the same within
-tolerance, 1 different, 2 a bad file.`,
+tolerance, 1 different numbers, 2 files that are bad or cannot be compared: other tokens,
+other shapes, a site missing in one block, numbers that are not finite.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			bound := check.DriftBound
@@ -56,6 +57,9 @@ tolerance, 1 different, 2 a bad file.`,
 			}
 			if err != nil {
 				return fmt.Errorf("writing the comparison: %w", err)
+			}
+			if err := c.Unfit(); err != nil {
+				return fmt.Errorf("%s and %s: %w", args[0], args[1], err)
 			}
 			if !c.Same() {
 				return errFailed
@@ -114,6 +118,9 @@ func writeDiff(out io.Writer, args []string, a, b *trace.Trace, c *trace.Compari
 			fmt.Fprintf(&text, "only in %c: %s\n", "AB"[i], strings.Join(only, " "))
 		}
 	}
+	for _, gap := range c.Gaps {
+		fmt.Fprintf(&text, "%s\n", gap)
+	}
 	if c.First != nil {
 		fmt.Fprintf(&text, "first over tolerance: %s: %s\n", siteNames(c.First), c.First.Reason)
 		if c.Last != nil {
@@ -148,6 +155,7 @@ type jsonDiff struct {
 	B       jsonTrace     `json:"b"`
 	Tokens  string        `json:"tokens_differ,omitempty"`
 	Models  string        `json:"models_differ,omitempty"`
+	Gaps    []string      `json:"gaps,omitempty"`       // sites missing in one block of one trace
 	First   string        `json:"first_over,omitempty"` // site
 	Last    string        `json:"last_under,omitempty"` // site before it
 	Sites   []jsonSite    `json:"sites"`                // in forward order
@@ -186,7 +194,7 @@ type jsonMeasured struct {
 
 func diffJSON(args []string, a, b *trace.Trace, c *trace.Comparison) *jsonDiff {
 	j := &jsonDiff{
-		Schema: diffSchema, Verdict: check.Pass, Tokens: c.Tokens, Models: c.Models,
+		Schema: diffSchema, Verdict: check.Pass, Tokens: c.Tokens, Models: c.Models, Gaps: c.Gaps,
 		A: jsonTrace{args[0], a.Manifest, append([]string{}, c.OnlyA...)},
 		B: jsonTrace{args[1], b.Manifest, append([]string{}, c.OnlyB...)},
 	}
