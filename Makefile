@@ -2,7 +2,7 @@
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOTESTSUM   = gotest.tools/gotestsum@v1.13.0
 
-.PHONY: help run test test-all check lint setup drill fuzz bench
+.PHONY: help run test test-all check lint setup drill docs fuzz bench
 
 help:           ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +30,9 @@ setup:          ## install a C compiler, the Vulkan loader and a driver where th
 
 drill:          ## inject every fault of the drill and write what was named to docs/fault-drill.md
 	go test ./engine -run TestDrill -args -drill-out=../docs/fault-drill.md
+
+docs:           ## write the tables of docs/support.md from the code
+	go test -run TestSupport . -args -update
 
 fuzz:           ## fuzz every parser for a minute each
 	@set -e; for pkg in $$(go list ./...); do \

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/cogentcore/webgpu v0.23.0
+	github.com/dlclark/regexp2 v1.12.0
 	github.com/edsrzf/mmap-go v1.2.0
 	github.com/gomlx/gomlx v0.23.2
 	github.com/google/go-cmp v0.7.0

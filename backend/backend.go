@@ -15,6 +15,8 @@ type Backend interface {
 	Alloc(name string, rows, n int) Tensor
 	// Free releases the buffer behind t; every view of it becomes invalid. Freeing the zero Tensor does nothing.
 	Free(t Tensor)
+	// Takes reports whether LoadWeight takes format f: all of Formats, and perhaps more.
+	Takes(f Format) bool
 	// LoadWeight uploads a matrix [rows, n] in its GGUF encoding: rows of n elements, row-major, as in the file.
 	// The data is not retained.
 	LoadWeight(name string, f Format, rows, n int, data []byte) Weight
@@ -43,19 +45,45 @@ type Backend interface {
 	AddRMSNorm(dst, src, residual, w Tensor, eps float32)
 	// FusedResidualRMSNorm is RMSNorm of in + residual + bias with a shift, over one arena buffer.
 	FusedResidualRMSNorm(p FusedNorm)
+	// LayerNorm: dst[r,i] = (src[r,i] - mean(src[r])) / sqrt(variance(src[r]) + eps) * w[i] + bias[i], the variance
+	// over n. w, bias: [1, n]; bias is optional.
+	LayerNorm(dst, src, w, bias Tensor, eps float32)
 	// MatMul: dst[r,o] = sum over k of x[r,k] * w[o,k]. dst: [rows, w.Rows()], x: [rows, w.N()].
 	MatMul(dst, x Tensor, w Weight)
 	// AddBias: x[r,i] += bias[i], in place. bias: [1, n].
 	AddBias(x, bias Tensor)
+	// Add: dst[r,i] += x[r,i], in place.
+	Add(dst, x Tensor)
+	// Scale: x[r,i] *= factor, in place.
+	Scale(x Tensor, factor float32)
+	// Softcap: x[r,i] = limit * tanh(x[r,i] / limit), in place.
+	Softcap(x Tensor, limit float32)
 	// RoPE rotates pairs of every head of x in place by the angles of row pos[r] of table.
 	RoPE(x, pos, table Tensor, p RoPE)
 	// StoreKV writes row r of k and v into row pos[r] of the cache.
 	StoreKV(c KV, k, v, pos Tensor)
-	// Attention: row r of dst is softmax(q·Kᵀ·scale)·V over cache rows 0..pos[r], a head at a time; query head h
-	// reads KV head h / (NHead/NKV).
+	// Attention: row r of dst is softmax(s)·V over cache rows j from max(0, pos[r]-Window+1) to pos[r], a head at a
+	// time, with s[j] = q·K[j]·Scale, passed through the softcap where there is one; query head h reads KV head
+	// h / (NHead/NKV). A sink is one more score of the head, which takes its share of the sum and has no value.
 	Attention(dst, q Tensor, c KV, pos Tensor, p Attention)
-	// GatedAct: dst[r,i] = act(gate[r,i]) * up[r,i].
+	// Act: dst[r,i] = act(src[r,i]).
+	Act(dst, src Tensor, act Activation)
+	// GatedAct: dst[r,i] = act(gate[r,i]) * up[r,i]; ClampedSwiGLU says what it does instead.
 	GatedAct(dst, gate, up Tensor, act Activation)
+
+	// Route picks the p.Used experts of every row by its logits [rows, experts]: ids and weights are [rows, Used],
+	// the largest logit first, the lower expert where two are equal. ids holds u32.
+	Route(ids, weights, logits Tensor, p Router)
+	// ExpertMatMul is a MatMul in which every row has an expert's matrix: dst[s,o] = sum over k of
+	// x[s/(slots/xRows),k] * w[ids[s]*m+o,k]. dst: [slots, m], ids: [1, slots] u32, w: [experts*m, k];
+	// x: [xRows, k], where xRows divides slots. An id past the experts gives a row of zeros.
+	ExpertMatMul(dst, x Tensor, w Weight, ids Tensor)
+	// ExpertBias: x[s,i] += bias[ids[s],i], in place. bias: [experts, n], ids: [1, slots] u32 of experts there are.
+	ExpertBias(x, bias, ids Tensor)
+	// Combine: dst[r,i] = sum over j of weights[r,j] * x[r*used+j,i]. weights: [rows, used], x: [rows*used, n].
+	Combine(dst, x, weights Tensor)
+	// AddGated: dst[r,i] += x[r,i] / (1 + exp(-gate[r,0])), in place. gate: [rows, 1].
+	AddGated(dst, x, gate Tensor)
 }
 
 // Info describes the device behind a backend.
@@ -64,6 +92,7 @@ type Info struct {
 	Adapter  string `json:"adapter"`           // the adapter's or processor's name
 	Driver   string `json:"driver,omitempty"`  // driver name and version, or API
 	Software bool   `json:"software"`          // the ops run on the processor's cores
+	Kernels  string `json:"kernels,omitempty"` // folder whose kernels run in place of the program's own; empty: none
 	MaxBytes int64  `json:"max_binding_bytes"` // the largest single tensor Alloc can give, in bytes; weights may be larger
 }
 
@@ -131,7 +160,10 @@ type RopeStyle uint8
 
 const (
 	RopeNorm RopeStyle = iota // (0,1), (2,3), ...: the original LLaMA order
+	RopeNeoX                  // (0,RotDim/2), (1,RotDim/2+1), ...: halves, as GPT-NeoX
 )
+
+func (r RopeStyle) String() string { return [...]string{"norm", "neox"}[r] }
 
 // RoPE holds the shape of a rotary embedding. The table is [positions, RotDim] f32: cos and sin of pair j in
 // columns 2j and 2j+1.
@@ -148,13 +180,43 @@ type KV struct{ K, V Tensor }
 type Attention struct {
 	NHead, NKV, HeadDim int
 	Scale               float32 // multiplies q·k, usually 1/sqrt(HeadDim)
+	Window              int     // positions that a token sees, itself included; 0: all
+	Softcap             float32 // scores become Softcap * tanh(score/Softcap); 0: they stay
+	Sinks               Tensor  // [1, NHead], a score of each head beside those of the positions; optional
 }
 
 // Activation is the function a gate goes through.
 type Activation uint8
 
 const (
-	SiLU Activation = iota // x / (1 + exp(-x))
+	SiLU     Activation = iota // x / (1 + exp(-x))
+	GELUTanh                   // x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x³)))
+	// ClampedSwiGLU, for GatedAct alone: with g = min(gate, 7) and u = clamp(up, -7, 7),
+	// g / (1 + exp(-1.702 g)) * (u + 1).
+	ClampedSwiGLU
 )
 
-func (a Activation) String() string { return [...]string{"silu"}[a] }
+func (a Activation) String() string { return [...]string{"silu", "gelu_tanh", "clamped_swiglu"}[a] }
+
+// Constants of ClampedSwiGLU.
+const (
+	SwiGLULimit = 7
+	SwiGLUAlpha = 1.702
+)
+
+// RouterKind says how logits become the weights of the experts that are picked.
+type RouterKind uint8
+
+const (
+	SoftmaxTopK RouterKind = iota // softmax over all experts, of which the picked ones' part is taken
+	TopKSoftmax                   // softmax over the picked experts alone
+)
+
+func (k RouterKind) String() string { return [...]string{"softmax, top k", "top k, softmax"}[k] }
+
+// Router holds the shape of a Route op.
+type Router struct {
+	Kind      RouterKind
+	Used      int  // experts a row takes
+	Normalize bool // the weights of a row are divided by their sum
+}

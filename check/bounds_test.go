@@ -9,8 +9,8 @@ import (
 
 var widths = []int{1, 2, 3, 31, 64, 255, 256, 257, 1025, 4096, 5120, 7168, 8193, 16384}
 
-// device is a float32 norm as a GPU may compute it: 256 partial sums, a tree over them, and operations as far off as
-// WGSL lets them be. Each off is a relative error in units of 2^-24.
+// device is the float32 arithmetic of a norm as a GPU may do it: 256 partial sums, a tree over them, and operations as
+// far off as WGSL lets them be. Each off is a relative error in units of 2^-24.
 type device struct {
 	fused                   bool // the square and its addition in one rounding
 	flush                   bool // subnormal operands and results are zero
@@ -25,14 +25,18 @@ func (d device) f(v float32) float32 {
 	return v
 }
 
-func (d device) norm(x, w []float32, eps float32) []float32 {
-	var partial [256]float32
+// sum adds f(v) of every v in float32, as 256 threads and a tree over them do.
+func (d device) sum(x []float32, squares bool) float32 {
+	var partial [groupSize]float32
 	for i, v := range x {
-		v = d.f(v)
-		if d.fused {
-			partial[i%groupSize] = d.f(float32(math.FMA(float64(v), float64(v), float64(partial[i%groupSize]))))
-		} else {
-			partial[i%groupSize] = d.f(partial[i%groupSize] + d.f(v*v))
+		p := &partial[i%groupSize]
+		switch v = d.f(v); {
+		case !squares:
+			*p = d.f(*p + v)
+		case d.fused:
+			*p = d.f(float32(math.FMA(float64(v), float64(v), float64(*p))))
+		default:
+			*p = d.f(*p + d.f(v*v))
 		}
 	}
 	for half := groupSize / 2; half > 0; half /= 2 {
@@ -40,30 +44,59 @@ func (d device) norm(x, w []float32, eps float32) []float32 {
 			partial[i] = d.f(partial[i] + partial[i+half])
 		}
 	}
-	// WGSL allows 2.5 ULP to a division and 2 to inverseSqrt; an ULP has up to two units.
-	mean := float32(float64(partial[0]) / float64(len(x)) * (1 + d.offDiv*unit))
-	mean = d.f(d.f(mean) + eps)
-	inv := d.f(float32(1 / math.Sqrt(float64(mean)) * (1 + d.offSqrt*unit)))
+	return partial[0]
+}
+
+// mean divides a sum. WGSL allows 2.5 ULP to a division and 2 to inverseSqrt; an ULP has up to two units.
+func (d device) mean(sum float32, n int) float32 {
+	return d.f(float32(float64(sum) / float64(n) * (1 + d.offDiv*unit)))
+}
+
+func (d device) inv(x []float32, eps float32) float32 {
+	mean := d.f(d.mean(d.sum(x, true), len(x)) + eps)
+	return d.f(float32(1 / math.Sqrt(float64(mean)) * (1 + d.offSqrt*unit)))
+}
+
+func (d device) product(v, inv, w float32) float32 {
+	v, w = d.f(v), d.f(w)
+	switch {
+	case d.weightFirst:
+		return d.f(d.f(v*w) * inv)
+	case d.reciprocal:
+		return d.f(d.f(v/float32(1/float64(inv))) * w)
+	}
+	return d.f(d.f(v*inv) * w)
+}
+
+func (d device) norm(x, w []float32, eps float32) []float32 {
+	inv := d.inv(x, eps)
 	out := make([]float32, len(x))
 	for i, v := range x {
-		v = d.f(v)
-		switch {
-		case d.weightFirst:
-			out[i] = d.f(d.f(v*d.f(w[i])) * inv)
-		case d.reciprocal:
-			out[i] = d.f(d.f(v/float32(1/float64(inv))) * d.f(w[i]))
-		default:
-			out[i] = d.f(d.f(v*inv) * d.f(w[i]))
-		}
+		out[i] = d.product(v, inv, w[i])
 	}
 	return out
 }
 
-// rows that try to make every rounding go the same way, beside ordinary ones.
-var adversaries = []struct {
+// devices are all ways of computing that there are.
+func devices() (list []device) {
+	for _, off := range []float64{-1, 0, 1} {
+		for k := range 16 {
+			list = append(list, device{
+				fused: k&1 != 0, flush: k&2 != 0, weightFirst: k&4 != 0, reciprocal: k&8 != 0, offDiv: 5 * off, offSqrt: -4 * off,
+			})
+		}
+	}
+	return list
+}
+
+// adversary is a kind of row.
+type adversary struct {
 	name  string
 	value func(rng *rand.Rand, n, i int) float32
-}{
+}
+
+// rows that try to make every rounding go the same way, beside ordinary ones.
+var adversaries = []adversary{
 	{"ordinary", func(rng *rand.Rand, _, _ int) float32 { return float32(rng.NormFloat64()) }},
 	{"equal", func(_ *rand.Rand, _, _ int) float32 { return 1.2345678 }},
 	// A large first square, then squares of just under half a unit of the sum: each of them is lost.
@@ -115,14 +148,6 @@ func want(x, w []float32, eps float32) (values, bounds []float64) {
 
 // TestNormBoundOnDevices tries to break the bound with implementations that are right.
 func TestNormBoundOnDevices(t *testing.T) {
-	var devices []device
-	for _, off := range []float64{-1, 0, 1} {
-		for k := range 16 {
-			devices = append(devices, device{
-				fused: k&1 != 0, flush: k&2 != 0, weightFirst: k&4 != 0, reciprocal: k&8 != 0, offDiv: 5 * off, offSqrt: -4 * off,
-			})
-		}
-	}
 	worst, where := 0.0, ""
 	for _, n := range widths {
 		for _, a := range adversaries {
@@ -136,7 +161,7 @@ func TestNormBoundOnDevices(t *testing.T) {
 				if math.IsNaN(values[0]) {
 					continue // a row of nothing without eps
 				}
-				for _, d := range devices {
+				for _, d := range devices() {
 					for i, got := range d.norm(x, w, eps) {
 						if ratio := math.Abs(float64(got)-values[i]) / bounds[i]; !(ratio <= worst) {
 							worst, where = ratio, fmt.Sprintf("n %d, %s, eps %g, %+v, element %d: %g for %g", n, a.name, eps, d, i, got, values[i])

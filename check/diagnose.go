@@ -123,6 +123,12 @@ func (o *operands) hypotheses(in *Input) []hypothesis {
 	add(func(m *formula) { m.inv = func(sum, n, eps float64) float64 { return 1 / math.Sqrt(sum/(n-1)+eps) } }, "the mean is over n-1 elements")
 	add(func(m *formula) { m.plus = 1 }, "1 was added to the weight")
 	add(func(m *formula) { m.weight, m.plus = make([]float32, len(o.weight)), 1 }, "the weight was not applied")
+	if o.shift != nil {
+		add(func(m *formula) { m.shift = nil }, "the shift %s was not added", o.Shift)
+	}
+	if o.Kind == layers.LayerNorm {
+		add(func(m *formula) { m.center = false }, "the mean was not subtracted")
+	}
 	return list
 }
 

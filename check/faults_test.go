@@ -411,7 +411,7 @@ func TestJudge(t *testing.T) {
 
 // TestBlocks: the drift allowed grows with the blocks a run has passed.
 func TestBlocks(t *testing.T) {
-	in := &Input{Sites: make([]layers.NormSite, 11)}
+	in := &Input{Sites: []layers.NormSite{{Layer: 0}, {Layer: 4}, {Layer: 3}, {Layer: -1}}}
 	for _, c := range []struct{ layer, want int }{{0, 1}, {4, 5}, {-1, 5}} {
 		o := operands{NormSite: layers.NormSite{Layer: c.layer}}
 		if got := o.blocks(in); got != c.want {

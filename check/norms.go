@@ -83,7 +83,8 @@ type operands struct {
 	layers.NormSite
 	in, delta, stream, out rows // delta and stream are empty where nothing is added
 	bias                   []float32
-	weight                 []float32
+	weight                 []float32 // of a group
+	shift                  []float32 // likewise; nil where there is none
 }
 
 // site checks one norm.
@@ -122,12 +123,18 @@ func (in *Input) operands(n layers.NormSite) (*operands, error) {
 	if o.weight, err = in.FileWeights(n.Weight); err != nil {
 		return nil, fmt.Errorf("weight %s: %w", n.Weight, err)
 	}
-	if n.Bias != "" {
-		if o.bias, err = in.FileWeights(n.Bias); err != nil {
-			return nil, fmt.Errorf("bias %s: %w", n.Bias, err)
+	for _, v := range []struct {
+		what, name string
+		dst        *[]float32
+	}{{"bias", n.Bias, &o.bias}, {"shift", n.Shift, &o.shift}} {
+		if v.name == "" {
+			continue
 		}
-		if len(o.bias) != len(o.weight) {
-			return nil, fmt.Errorf("bias %s has %d elements, expected %d", n.Bias, len(o.bias), len(o.weight))
+		if *v.dst, err = in.FileWeights(v.name); err != nil {
+			return nil, fmt.Errorf("%s %s: %w", v.what, v.name, err)
+		}
+		if len(*v.dst) != len(o.weight) {
+			return nil, fmt.Errorf("%s %s has %d elements, expected %d", v.what, v.name, len(*v.dst), len(o.weight))
 		}
 	}
 	for _, part := range []struct {
@@ -137,7 +144,7 @@ func (in *Input) operands(n layers.NormSite) (*operands, error) {
 		if part.site == "" {
 			continue
 		}
-		if *part.dst, err = in.rows(in.Trace, part.site, len(o.weight)); err != nil {
+		if *part.dst, err = in.rows(in.Trace, part.site, len(o.weight)*max(1, n.Groups)); err != nil {
 			return nil, err
 		}
 	}
@@ -243,36 +250,64 @@ func (o *operands) checkStream() *Aspect {
 type formula struct {
 	eps    float64
 	weight []float32
+	shift  []float32 // nil: none
 	input  func(x []float32, r int)
+	center bool // the mean is subtracted first
 	inv    func(sumSquares, n, eps float64) float64
 	plus   float64 // added to the weight
 }
 
 func (o *operands) right() formula {
 	return formula{
-		eps: float64(o.Eps), weight: o.weight, input: o.input,
+		eps: float64(o.Eps), weight: o.weight, shift: o.shift, input: o.input, center: o.Kind == layers.LayerNorm,
 		inv: func(sum, n, eps float64) float64 { return 1 / math.Sqrt(sum/n+eps) },
 	}
 }
 
 // each calls f with every element's expected value and bound until f answers false.
 func (o *operands) each(m formula, f func(r, i int, want, bound float64) bool) {
-	x := make([]float32, o.out.n)
+	x, n := make([]float32, o.out.n), len(o.weight)
 	for r := range o.out.rows {
 		m.input(x, r)
-		var sum float64
-		for _, v := range x {
-			sum += float64(v) * float64(v)
-		}
-		inv := m.inv(sum, float64(len(x)), m.eps)
-		for i, v := range x {
-			w := float64(m.weight[i]) + m.plus
-			want := float64(v) * inv * w
-			if !f(r, i, want, NormBound(len(x), want, math.Abs(w)*math.Max(1, inv))) {
+		for from := 0; from < len(x); from += n {
+			if !m.group(x[from:from+n], func(i int, want, bound float64) bool { return f(r, from+i, want, bound) }) {
 				return
 			}
 		}
 	}
+}
+
+// group norms one group of a row.
+func (m *formula) group(x []float32, f func(i int, want, bound float64) bool) bool {
+	n := float64(len(x))
+	var mean, meanAbs, sum float64
+	if m.center {
+		for _, v := range x {
+			mean += float64(v) / n
+			meanAbs += math.Abs(float64(v)) / n
+		}
+	}
+	for _, v := range x {
+		d := float64(v) - mean
+		sum += d * d
+	}
+	inv := m.inv(sum, n, m.eps)
+	for i, v := range x {
+		w := float64(m.weight[i]) + m.plus
+		normed := (float64(v) - mean) * inv * w
+		want := normed
+		if m.shift != nil {
+			want += float64(m.shift[i])
+		}
+		bound := NormBound(len(x), want, math.Abs(w)*math.Max(1, inv))
+		if m.center {
+			bound = LayerNormBound(len(x), meanAbs, inv, w, normed, want)
+		}
+		if !f(i, want, bound) {
+			return false
+		}
+	}
+	return true
 }
 
 // checkNorm compares the norm's output, and notes in s where its error lies.
@@ -364,5 +399,9 @@ func (o *operands) blocks(in *Input) int {
 	if o.Layer >= 0 {
 		return o.Layer + 1
 	}
-	return len(in.Sites) / 2
+	last := 0
+	for _, s := range in.Sites {
+		last = max(last, s.Layer+1)
+	}
+	return last
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"cera/backend"
 	"cera/layers"
 )
 
@@ -18,17 +17,9 @@ type OpReport struct {
 	Drift   *Drift  `json:"drift"` // against the reference run
 }
 
-// OpsInput is what a check of ops needs beside an Input: the model's shapes and how RoPE turns. Row r of every site is
-// the token at position r.
-type OpsInput struct {
-	Input
-	Config    layers.Config
-	RopeFreqs string // GGUF name of the factors that divide the frequencies, or empty
-}
-
-// CheckOp recomputes one op in float64 from its captured inputs. An op of kind OpNorm is not for this function: see
-// Norms.
-func (in *OpsInput) CheckOp(op layers.OpSite) OpReport {
+// CheckOp recomputes one op in float64 from its captured inputs; row r of every site is the token at position r. An op of
+// kind OpNorm is not for this function: see Norms.
+func (in *Input) CheckOp(op layers.OpSite) OpReport {
 	r := OpReport{Site: op.Site, Op: op.Op, Layer: op.Layer, Verdict: Pass}
 	local, out, err := in.local(op)
 	if err != nil {
@@ -39,7 +30,7 @@ func (in *OpsInput) CheckOp(op layers.OpSite) OpReport {
 		return r
 	}
 	o := &operands{NormSite: layers.NormSite{Site: op.Site, Layer: op.Layer}, out: out}
-	r.Drift = o.checkDrift(&in.Input)
+	r.Drift = o.checkDrift(in)
 	if r.Drift.Verdict == Fail && local.Verdict == Pass {
 		// Its own arithmetic is right: the fault is in what came before, and is named there.
 		r.Drift.Reason += "; the op itself is right, its input is not"
@@ -52,7 +43,7 @@ func (in *OpsInput) CheckOp(op layers.OpSite) OpReport {
 type expectation func(r, i int) (value, bound float64)
 
 // local compares an op's output with what follows from its inputs.
-func (in *OpsInput) local(op layers.OpSite) (*Aspect, rows, error) {
+func (in *Input) local(op layers.OpSite) (*Aspect, rows, error) {
 	out, err := in.anyRows(op.Site)
 	if err != nil {
 		return nil, rows{}, err
@@ -63,23 +54,7 @@ func (in *OpsInput) local(op layers.OpSite) (*Aspect, rows, error) {
 			return nil, out, err
 		}
 	}
-	var f expectation
-	switch op.Kind {
-	case layers.OpEmbed:
-		f, err = in.embed(op, out)
-	case layers.OpMatMul:
-		return in.matMul(op, inputs[0], out)
-	case layers.OpRoPE:
-		f, err = in.rope(inputs[0], out)
-	case layers.OpStore:
-		f, err = in.store(inputs[0], out)
-	case layers.OpAttention:
-		f, err = in.attention(inputs, out)
-	case layers.OpGatedAct:
-		f, err = in.gatedAct(inputs, out)
-	default:
-		err = fmt.Errorf("%s is not checked here", op.Op)
-	}
+	f, err := in.expect(op, inputs, out)
 	if err != nil {
 		return nil, out, err
 	}
@@ -90,15 +65,54 @@ func (in *OpsInput) local(op layers.OpSite) (*Aspect, rows, error) {
 			a.add(r, i, float64(got), w, math.Abs(float64(got)-w), bound)
 		}
 	}
-	return in.close(&a, op, out), out, nil
+	return a.close(op, out), out, nil
+}
+
+// expect returns what an op's output follows from.
+func (in *Input) expect(op layers.OpSite, x []rows, out rows) (expectation, error) {
+	switch op.Kind {
+	case layers.OpEmbed:
+		return in.embed(op, out)
+	case layers.OpMatMul:
+		return in.matMul(op, x[0], out)
+	case layers.OpRoPE:
+		return in.rope(op, x[0], out)
+	case layers.OpStore:
+		return elementwise(x, out, func(v ...float64) (float64, float64) { return v[0], 0 })
+	case layers.OpAttention:
+		return in.attention(op, x, out)
+	case layers.OpAct:
+		return elementwise(x, out, func(v ...float64) (float64, float64) { return ActivationBound(op.Act, v[0]) })
+	case layers.OpGatedAct:
+		return elementwise(x, out, func(v ...float64) (float64, float64) { return GatedBound(op.Act, v[0], v[1]) })
+	case layers.OpAdd:
+		return elementwise(x, out, func(v ...float64) (float64, float64) {
+			return v[0] + v[1], RoundingBound(v[0] + v[1])
+		})
+	case layers.OpScale:
+		return elementwise(x, out, func(v ...float64) (float64, float64) {
+			return v[0] * float64(op.Factor), RoundingBound(v[0] * float64(op.Factor))
+		})
+	case layers.OpSoftcap:
+		return elementwise(x, out, func(v ...float64) (float64, float64) { return SoftcapBound(v[0], float64(op.Factor)) })
+	case layers.OpRoute:
+		return route(op, x[0], out)
+	case layers.OpExpertMatMul:
+		return in.expertMatMul(op, x[0], x[1], out)
+	case layers.OpCombine:
+		return combine(x[0], x[1], out)
+	case layers.OpAddGated:
+		return addGated(x, out)
+	}
+	return nil, fmt.Errorf("%s is not checked here", op.Op)
 }
 
 // close gives a tally its verdict and words.
-func (in *OpsInput) close(a *tally, op layers.OpSite, out rows) *Aspect {
+func (a *tally) close(op layers.OpSite, out rows) *Aspect {
 	a.verdict()
 	if a.Verdict == Fail {
 		where := ""
-		if d := in.Config.HeadDim; d > 0 && perHead(op.Kind) {
+		if d := op.HeadDim; d > 0 {
 			where = fmt.Sprintf(" (head %d, element %d)", a.Channel/d, a.Channel%d)
 		}
 		a.Reason = fmt.Sprintf("%d of %d elements are wrong; worst at token %d, channel %d%s: %.7g for %.7g",
@@ -110,12 +124,8 @@ func (in *OpsInput) close(a *tally, op layers.OpSite, out rows) *Aspect {
 	return &a.Aspect
 }
 
-func perHead(k layers.OpKind) bool {
-	return k == layers.OpRoPE || k == layers.OpStore || k == layers.OpAttention
-}
-
 // anyRows returns a site with a row for every token, of any width.
-func (in *OpsInput) anyRows(site string) (rows, error) {
+func (in *Input) anyRows(site string) (rows, error) {
 	data, r, n, ok := in.Trace.Data(site)
 	switch {
 	case !ok:
@@ -136,7 +146,7 @@ func needWidth(want int, what string, ms ...rows) error {
 	return nil
 }
 
-func (in *OpsInput) embed(op layers.OpSite, out rows) (expectation, error) {
+func (in *Input) embed(op layers.OpSite, out rows) (expectation, error) {
 	table, err := in.FileWeights(op.Weight)
 	if err != nil {
 		return nil, err
@@ -150,154 +160,56 @@ func (in *OpsInput) embed(op layers.OpSite, out rows) (expectation, error) {
 	return func(r, i int) (float64, float64) { return float64(table[int(in.Tokens[r])*out.n+i]), 0 }, nil
 }
 
-// matMul compares a row of the weight at a time.
-func (in *OpsInput) matMul(op layers.OpSite, x, out rows) (*Aspect, rows, error) {
+// elementwise is an op whose inputs have its output's shape.
+func elementwise(x []rows, out rows, f func(v ...float64) (float64, float64)) (expectation, error) {
+	if err := needWidth(out.n, "input", x...); err != nil {
+		return nil, err
+	}
+	v := make([]float64, len(x))
+	return func(r, i int) (float64, float64) {
+		for k := range x {
+			v[k] = float64(x[k].row(r)[i])
+		}
+		return f(v...)
+	}, nil
+}
+
+func (in *Input) matMul(op layers.OpSite, x, out rows) (expectation, error) {
 	w, err := in.FileWeights(op.Weight)
 	if err != nil {
-		return nil, out, err
+		return nil, err
 	}
-	if len(w) != x.n*out.n {
-		return nil, out, fmt.Errorf("%s has %d elements, expected %d × %d", op.Weight, len(w), out.n, x.n)
+	if x.n < 1 || len(w)%x.n != 0 || op.From+out.n > len(w)/x.n {
+		return nil, fmt.Errorf("%s has %d elements, expected at least %d × %d", op.Weight, len(w), op.From+out.n, x.n)
 	}
 	var bias []float32
 	if op.Bias != "" {
 		if bias, err = in.FileWeights(op.Bias); err != nil {
-			return nil, out, err
-		}
-		if len(bias) != out.n {
-			return nil, out, fmt.Errorf("%s has %d elements, expected %d", op.Bias, len(bias), out.n)
-		}
-	}
-	var a tally
-	for r := range out.rows {
-		xr := x.row(r)
-		for o, got := range out.row(r) {
-			var sum, abs float64
-			for k, v := range w[o*x.n : (o+1)*x.n] {
-				p := float64(v) * float64(xr[k])
-				sum += p
-				abs += math.Abs(p)
-			}
-			bound := DotBound(x.n, abs)
-			if bias != nil {
-				sum += float64(bias[o])
-				bound += RoundingBound(sum)
-			}
-			a.add(r, o, float64(got), sum, math.Abs(float64(got)-sum), bound)
-		}
-	}
-	return in.close(&a, op, out), out, nil
-}
-
-func (in *OpsInput) rope(x, out rows) (expectation, error) {
-	c := in.Config
-	if c.HeadDim < 1 || x.n%c.HeadDim != 0 || c.RotDim > c.HeadDim {
-		return nil, fmt.Errorf("rope: rows of %d are no heads of %d", x.n, c.HeadDim)
-	}
-	if err := needWidth(x.n, "rope", out); err != nil {
-		return nil, err
-	}
-	if c.Rope != backend.RopeNorm {
-		return nil, fmt.Errorf("rope style %d is not known here", c.Rope)
-	}
-	theta := make([]float64, c.RotDim/2)
-	for j := range theta {
-		theta[j] = math.Pow(float64(c.RopeBase), -2*float64(j)/float64(c.RotDim))
-	}
-	if in.RopeFreqs != "" {
-		freqs, err := in.FileWeights(in.RopeFreqs)
-		if err != nil {
 			return nil, err
 		}
-		if len(freqs) != len(theta) {
-			return nil, fmt.Errorf("%s has %d elements, expected %d", in.RopeFreqs, len(freqs), len(theta))
-		}
-		for j, f := range freqs {
-			theta[j] /= float64(f)
+		if len(bias) != len(w)/x.n {
+			return nil, fmt.Errorf("%s has %d elements, expected %d", op.Bias, len(bias), len(w)/x.n)
 		}
 	}
-	return func(r, i int) (float64, float64) {
-		row, j := x.row(r), i%c.HeadDim
-		if j >= c.RotDim {
-			return float64(row[i]), 0
+	return func(r, o int) (float64, float64) {
+		sum, bound := dot(x.row(r), w[(op.From+o)*x.n:(op.From+o+1)*x.n])
+		if bias != nil {
+			sum += float64(bias[op.From+o])
+			bound += RoundingBound(sum)
 		}
-		// The device holds the angles' sine and cosine in float32: one rounding more on either product.
-		sin, cos := math.Sincos(float64(r) * theta[j/2])
-		first, second := float64(row[i&^1]), float64(row[i|1])
-		v, abs := first*cos-second*sin, math.Abs(first*cos)+math.Abs(second*sin)
-		if j%2 == 1 {
-			v, abs = first*sin+second*cos, math.Abs(first*sin)+math.Abs(second*cos)
-		}
-		return v, DotBound(2, abs) + unit*abs
+		return sum, bound
 	}, nil
 }
 
-func (in *OpsInput) store(x, out rows) (expectation, error) {
-	if err := needWidth(x.n, "KV store", out); err != nil {
-		return nil, err
+// dot is an inner product and the bound of its error.
+func dot(x, w []float32) (sum, bound float64) {
+	var abs float64
+	for k, v := range w {
+		p := float64(v) * float64(x[k])
+		sum += p
+		abs += math.Abs(p)
 	}
-	return func(r, i int) (float64, float64) { return float64(x.row(r)[i]), 0 }, nil
-}
-
-func (in *OpsInput) gatedAct(x []rows, out rows) (expectation, error) {
-	if err := needWidth(out.n, "gated activation", x...); err != nil {
-		return nil, err
-	}
-	return func(r, i int) (float64, float64) {
-		g := float64(x[0].row(r)[i])
-		v := g / (1 + math.Exp(-g)) * float64(x[1].row(r)[i])
-		return v, ActBound(g, v)
-	}, nil
-}
-
-func (in *OpsInput) attention(x []rows, out rows) (expectation, error) {
-	c := in.Config
-	q, k, v := x[0], x[1], x[2]
-	if err := needWidth(c.Heads*c.HeadDim, "attention: queries and output", q, out); err != nil {
-		return nil, err
-	}
-	if err := needWidth(c.KVHeads*c.HeadDim, "attention: keys and values", k, v); err != nil {
-		return nil, err
-	}
-	scale := 1 / math.Sqrt(float64(c.HeadDim))
-	// The scores of one row and head serve every element of the head.
-	var weights []float64
-	var size float64
-	row, head := -1, -1
-	return func(r, i int) (float64, float64) {
-		h := i / c.HeadDim
-		at := h / (c.Heads / c.KVHeads) * c.HeadDim
-		if r != row || h != head {
-			row, head, size = r, h, 0
-			weights = weights[:0]
-			top := math.Inf(-1)
-			for j := 0; j <= r; j++ {
-				var s, abs float64
-				for d := range c.HeadDim {
-					p := float64(q.row(r)[h*c.HeadDim+d]) * float64(k.row(j)[at+d]) * scale
-					s += p
-					abs += math.Abs(p)
-				}
-				weights = append(weights, s)
-				top, size = math.Max(top, s), math.Max(size, abs)
-			}
-			var sum float64
-			for j, s := range weights {
-				weights[j] = math.Exp(s - top)
-				sum += weights[j]
-			}
-			for j := range weights {
-				weights[j] /= sum
-			}
-		}
-		var value, abs float64
-		for j, w := range weights {
-			p := w * float64(v.row(j)[at+i%c.HeadDim])
-			value += p
-			abs += math.Abs(p)
-		}
-		return value, AttentionBound(c.HeadDim, r+1, size, abs)
-	}, nil
+	return sum, DotBound(len(w), abs)
 }
 
 // AddOps adds the outcome of ops to the report of the same run's norms, and names the first fault of both. order lists

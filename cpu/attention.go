@@ -19,13 +19,25 @@ func (b *Backend) RoPE(x, pos, table backend.Tensor, p backend.RoPE) {
 		b.fail(op, "rotating %d of a head of %d in rows of %d is not possible", p.RotDim, p.HeadDim, x.N)
 		return
 	}
+	// Pair j is (first*j, first*j+second).
+	var first, second int
+	switch p.Style {
+	case backend.RopeNorm:
+		first, second = 2, 1
+	case backend.RopeNeoX:
+		first, second = 1, p.RotDim/2
+	default:
+		b.fail(op, "style %d is unknown", p.Style)
+		return
+	}
 	for r, at := range ps.urow(0) {
 		angles := tab.row(int(at))
 		for row := xm.row(r); len(row) > 0; row = row[p.HeadDim:] {
-			for j := 0; j < p.RotDim; j += 2 {
-				c, s := float64(angles[j]), float64(angles[j+1])
-				u, v := float64(row[j]), float64(row[j+1])
-				row[j], row[j+1] = float32(u*c-v*s), float32(u*s+v*c)
+			for j := range p.RotDim / 2 {
+				c, s := float64(angles[2*j]), float64(angles[2*j+1])
+				u, v := &row[first*j], &row[first*j+second]
+				a, b := float64(*u), float64(*v)
+				*u, *v = float32(a*c-b*s), float32(a*s+b*c)
 			}
 		}
 	}
@@ -77,10 +89,22 @@ func (b *Backend) Attention(dst, q backend.Tensor, c backend.KV, pos backend.Ten
 		b.fail(op, "%d heads on %d KV heads of %d", p.NHead, p.NKV, p.HeadDim)
 		return
 	}
+	if p.Window < 0 || !(p.Softcap >= 0) {
+		b.fail(op, "window %d and softcap %g, expected 0 or more", p.Window, p.Softcap)
+		return
+	}
 	if !b.same(op, "q", q, dst.Rows, p.NHead*p.HeadDim) || !b.same(op, "dst", dst, q.Rows, p.NHead*p.HeadDim) ||
 		!b.same(op, "k cache", c.K, c.V.Rows, p.NKV*p.HeadDim) || !b.same(op, "v cache", c.V, c.K.Rows, p.NKV*p.HeadDim) ||
 		!b.same(op, "pos", pos, 1, q.Rows) || !b.positions(op, ps, c.K.Rows) {
 		return
+	}
+	var sinks []float32
+	if p.Sinks.Valid() {
+		sm, ok := b.mat(op, "sinks", p.Sinks)
+		if !ok || !b.same(op, "sinks", p.Sinks, 1, p.NHead) {
+			return
+		}
+		sinks = sm.row(0)
 	}
 	group := p.NHead / p.NKV
 	parallel(q.Rows*p.NHead, 1, func(lo, hi int) {
@@ -90,18 +114,32 @@ func (b *Backend) Attention(dst, q backend.Tensor, c backend.KV, pos backend.Ten
 			r, h := i/p.NHead, i%p.NHead
 			at := h / group * p.HeadDim // first column of the KV head
 			query := qm.row(r)[h*p.HeadDim : (h+1)*p.HeadDim]
-			s := scores[:ps.u[r]+1]
+			end := int(ps.u[r]) + 1
+			begin := 0
+			if p.Window > 0 {
+				begin = max(0, end-p.Window)
+			}
 			top := math.Inf(-1)
+			if sinks != nil {
+				top = float64(sinks[h])
+			}
+			s := scores[:end-begin]
 			for j := range s {
-				s[j] = dot(query, km.row(j)[at:at+p.HeadDim]) * float64(p.Scale)
+				s[j] = dot(query, km.row(begin + j)[at:at+p.HeadDim]) * float64(p.Scale)
+				if p.Softcap > 0 {
+					s[j] = softcap(s[j], float64(p.Softcap))
+				}
 				top = math.Max(top, s[j])
 			}
 			clear(acc)
 			var sum float64
+			if sinks != nil {
+				sum = math.Exp(float64(sinks[h]) - top)
+			}
 			for j, v := range s {
 				e := math.Exp(v - top)
 				sum += e
-				for k, x := range vm.row(j)[at : at+p.HeadDim] {
+				for k, x := range vm.row(begin + j)[at : at+p.HeadDim] {
 					acc[k] += e * float64(x)
 				}
 			}

@@ -106,3 +106,46 @@ func (b *Backend) FusedResidualRMSNorm(p backend.FusedNorm) {
 		}
 	})
 }
+
+func (b *Backend) LayerNorm(dst, src, w, bias backend.Tensor, eps float32) {
+	const op = "layer_norm"
+	d, ok1 := b.mat(op, "dst", dst)
+	s, ok2 := b.mat(op, "src", src)
+	wm, ok3 := b.mat(op, "w", w)
+	if !ok1 || !ok2 || !ok3 || !b.same(op, "src", src, dst.Rows, dst.N) || !b.same(op, "w", w, 1, dst.N) {
+		return
+	}
+	weight, shift := wm.row(0), []float32(nil)
+	if bias.Valid() {
+		bm, ok := b.mat(op, "bias", bias)
+		if !ok || !b.same(op, "bias", bias, 1, dst.N) {
+			return
+		}
+		shift = bm.row(0)
+	}
+	elementwise(dst, func(r int) {
+		x, out := s.row(r), d.row(r)
+		mean, inv := moments(x, eps)
+		for i, v := range x {
+			y := (float64(v) - mean) * inv * float64(weight[i])
+			if shift != nil {
+				y += float64(shift[i])
+			}
+			out[i] = float32(y)
+		}
+	})
+}
+
+// moments returns the mean of x and 1 / sqrt(variance + eps).
+func moments(x []float32, eps float32) (mean, inv float64) {
+	n := float64(len(x))
+	for _, v := range x {
+		mean += float64(v)
+	}
+	mean /= n
+	var squares float64
+	for _, v := range x {
+		squares += (float64(v) - mean) * (float64(v) - mean)
+	}
+	return mean, 1 / math.Sqrt(squares/n+float64(eps))
+}

@@ -27,8 +27,15 @@ func (w *weight) decodeRow(dst []float32, r int) error {
 	return weights.Decode(dst, w.format, w.data[r*size:(r+1)*size])
 }
 
+// Takes accepts every format that package weights decodes.
+func (b *Backend) Takes(f backend.Format) bool { return f.Known() }
+
 func (b *Backend) LoadWeight(name string, f backend.Format, rows, n int, data []byte) backend.Weight {
 	if b.err != nil {
+		return nil
+	}
+	if !b.Takes(f) {
+		b.fail("load "+name, "unknown format %s", f)
 		return nil
 	}
 	if rows <= 0 || n <= 0 || n%f.Block() != 0 {

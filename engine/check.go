@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"cera/backend"
 	"cera/check"
 	"cera/cpu"
 	"cera/trace"
@@ -121,9 +122,7 @@ func (e *Engine) reference(ctx context.Context, tokens []int32, drift Drift, fur
 	if drift == DriftOff {
 		return nil, "turned off", nil
 	}
-	c := e.model.Config
-	perLayer := 2*c.Embd*c.HeadDim*(c.Heads+c.KVHeads) + 3*c.Embd*c.FF
-	cost := float64(perLayer) * float64(c.Layers) * float64(len(tokens)) / (referenceRate * float64(runtime.NumCPU()))
+	cost := float64(e.model.MulAdds()) * float64(len(tokens)) / (referenceRate * float64(runtime.NumCPU()))
 	if drift == DriftAuto && cost > driftBudget {
 		return nil, fmt.Sprintf("the reference run would take about %.0f s; ask for it with --drift", cost), nil
 	}
@@ -138,8 +137,16 @@ func (e *Engine) reference(ctx context.Context, tokens []int32, drift Drift, fur
 	return t, "", nil
 }
 
+// likeness is a backend that takes only what another takes, so that both hold the same values.
+type likeness struct {
+	backend.Backend
+	takes func(backend.Format) bool
+}
+
+func (l likeness) Takes(f backend.Format) bool { return l.takes(f) && l.Backend.Takes(f) }
+
 func (e *Engine) referenceRun(ctx context.Context, tokens []int32, names []string) (*trace.Trace, error) {
-	ref, err := New(e.file, cpu.New(), Options{UBatch: e.state.UBatch(), Ctx: len(tokens)})
+	ref, err := New(e.file, likeness{cpu.New(), e.be.Takes}, Options{UBatch: e.state.UBatch(), Ctx: len(tokens)})
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ func CheckedDevice() string {
 // OpenDevice opens the backend that o.Device names: "cpu"; "gpu", the best adapter, a software one included; or
 // "auto", a hardware adapter where there is one, else the cpu.
 func OpenDevice(o Options) (backend.Backend, error) {
-	want := gpu.Options{Adapter: -1}
+	want := gpu.Options{Adapter: -1, Kernels: o.Kernels}
 	if o.Adapter != nil {
 		if *o.Adapter < 0 {
 			return nil, fmt.Errorf("adapter %d: adapters count from 0", *o.Adapter)
@@ -33,6 +33,9 @@ func OpenDevice(o Options) (backend.Backend, error) {
 	}
 	switch o.Device {
 	case "cpu":
+		if o.Kernels != "" {
+			return nil, errors.New("kernels: the cpu backend has none in WGSL; use the gpu")
+		}
 		return cpu.New(), nil
 	case "gpu":
 		want.AllowSoftware = true
@@ -47,7 +50,7 @@ func OpenDevice(o Options) (backend.Backend, error) {
 			return be, nil
 		}
 		// No hardware adapter: the cpu. An adapter that was asked for, or one that is there and fails, is an error.
-		if o.Adapter != nil || !errors.Is(err, ErrNoDevice) {
+		if o.Adapter != nil || o.Kernels != "" || !errors.Is(err, ErrNoDevice) {
 			return nil, deviceError(err)
 		}
 		return cpu.New(), nil

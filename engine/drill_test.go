@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -74,15 +75,65 @@ func drilled(t *testing.T, device string, f fault) (norms, ops *check.Report) {
 	return norms, ops
 }
 
+// kernelFault is a change of a kernel's text.
+type kernelFault struct {
+	name, file string
+	old        string // in the file
+	nth        int    // which of those, from 0, goes
+	site       string // what must be named
+}
+
+const barrier = "workgroupBarrier();"
+
+var kernelFaults = []kernelFault{
+	{"barrier missing in the sum of a workgroup", "common_decls.tmpl", barrier, 1, "attn_norm-0"},
+	{"barrier missing before a tile of a product is read", "matmul.wgsl", barrier, 0, "Qcur-0"},
+	{"barrier missing before the weights of a tile are read", "attention.wgsl", barrier, 0, "kqv_out-0"},
+}
+
+// drilledKernel runs both forms of the check with a changed kernel.
+func drilledKernel(t *testing.T, f kernelFault) (norms, ops *check.Report) {
+	t.Helper()
+	text, err := os.ReadFile("../shaders/" + f.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(text), f.old)
+	if len(parts) < f.nth+2 {
+		t.Fatalf("%s has %q %d times, expected %d", f.file, f.old, len(parts)-1, f.nth+1)
+	}
+	changed := strings.Join(parts[:f.nth+1], f.old) + strings.Join(parts[f.nth+1:], f.old)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, f.file), []byte(changed), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.Open("../testdata/archs/llama.gguf", engine.Options{Device: "gpu", Kernels: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	tokens := engine.DefaultTokens(e.Config().Vocab, 12)
+	if norms, err = e.Check(ctx, tokens, engine.DriftOn); err != nil {
+		t.Fatal(err)
+	}
+	if ops, err = e.CheckOps(ctx, tokens, engine.DriftOn, engine.OpFilter{}); err != nil {
+		t.Fatal(err)
+	}
+	return norms, ops
+}
+
+// allFaults is the drill's table.
+var allFaults = append(faults, archFaults...)
+
 // TestDrill injects every fault of the table: the check fails and names the injected op and block. A fault that no norm
 // can see must be named by the check of every op.
 func TestDrill(t *testing.T) {
-	if len(faults) < 24 {
-		t.Fatalf("the drill has %d faults, expected at least 24", len(faults))
+	if len(allFaults) < 50 {
+		t.Fatalf("the drill has %d faults, expected at least 50", len(allFaults))
 	}
 	var table strings.Builder
 	eachDevice(t, func(t *testing.T, device string) {
-		for _, f := range faults {
+		for _, f := range allFaults {
 			t.Run(f.name, func(t *testing.T) {
 				norms, ops := drilled(t, device, f)
 				if ops.ExitCode() != 1 || ops.First == nil || ops.First.Site != f.site {
@@ -105,6 +156,23 @@ func TestDrill(t *testing.T) {
 			})
 		}
 	})
+	t.Run("kernels", func(t *testing.T) {
+		needDevice(t, "gpu")
+		for _, f := range kernelFaults {
+			t.Run(f.name, func(t *testing.T) {
+				norms, ops := drilledKernel(t, f)
+				for what, r := range map[string]*check.Report{"norms": norms, "every op": ops} {
+					if r.ExitCode() != 1 || r.First == nil || r.First.Site != f.site {
+						t.Errorf("%s: exit code %d, named %+v, want %s", what, r.ExitCode(), r.First, f.site)
+					}
+				}
+				if norms.First != nil && ops.First != nil {
+					// How far off the values are depends on the adapter, so the reason is not written down.
+					fmt.Fprintf(&table, "| %s | %s | %s | %s | (differs from adapter to adapter) |\n", f.name, f.site, norms.First.Site, ops.First.Site)
+				}
+			})
+		}
+	})
 	if *drillOut == "" {
 		return
 	}
@@ -119,7 +187,11 @@ func TestDrill(t *testing.T) {
 
 // TestDrillWithoutFault runs the drill's models without a fault: nothing fails.
 func TestDrillWithoutFault(t *testing.T) {
-	for _, model := range []string{"llama", "llama-odd", "llama-obias", "q4_0"} {
+	models := map[string]bool{}
+	for _, f := range allFaults {
+		models[f.model] = true
+	}
+	for model := range models {
 		norms, ops := drilled(t, "cpu", fault{model: model})
 		if norms.Verdict != check.Pass || ops.Verdict != check.Pass {
 			t.Errorf("%s: norms %v %+v, every op %v %+v", model, norms.Verdict, norms.First, ops.Verdict, ops.First)

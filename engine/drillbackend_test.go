@@ -27,6 +27,7 @@ type call struct {
 	rope              *backend.RoPE
 	attn              *backend.Attention
 	kv                *backend.KV
+	router            *backend.Router
 	run               func()
 }
 
@@ -88,6 +89,52 @@ func (d *drill) GatedAct(dst, gate, up backend.Tensor, act backend.Activation) {
 	d.do("act", call{dst: &dst, a: &gate, b: &up, run: func() { d.Backend.GatedAct(dst, gate, up, act) }})
 }
 
+func (d *drill) FusedResidualRMSNorm(p backend.FusedNorm) {
+	d.do("norm", call{
+		dst: &p.Out, a: &p.Sum, b: &p.Residual, w: &p.Gamma, eps: &p.Eps, run: func() { d.Backend.FusedResidualRMSNorm(p) },
+	})
+}
+
+func (d *drill) LayerNorm(dst, src, w, bias backend.Tensor, eps float32) {
+	d.do("norm", call{dst: &dst, a: &src, b: &bias, w: &w, eps: &eps, run: func() { d.Backend.LayerNorm(dst, src, w, bias, eps) }})
+}
+
+func (d *drill) Scale(x backend.Tensor, factor float32) {
+	d.do("scale", call{dst: &x, run: func() { d.Backend.Scale(x, factor) }})
+}
+
+func (d *drill) Softcap(x backend.Tensor, limit float32) {
+	d.do("softcap", call{dst: &x, run: func() { d.Backend.Softcap(x, limit) }})
+}
+
+func (d *drill) Add(dst, x backend.Tensor) {
+	d.do("add", call{dst: &dst, a: &x, run: func() { d.Backend.Add(dst, x) }})
+}
+
+func (d *drill) Act(dst, src backend.Tensor, act backend.Activation) {
+	d.do("act", call{dst: &dst, a: &src, run: func() { d.Backend.Act(dst, src, act) }})
+}
+
+func (d *drill) Route(ids, weights, logits backend.Tensor, p backend.Router) {
+	d.do("route", call{dst: &weights, pos: &ids, a: &logits, router: &p, run: func() { d.Backend.Route(ids, weights, logits, p) }})
+}
+
+func (d *drill) ExpertMatMul(dst, x backend.Tensor, w backend.Weight, ids backend.Tensor) {
+	d.do("expert matmul", call{dst: &dst, a: &x, weight: &w, pos: &ids, run: func() { d.Backend.ExpertMatMul(dst, x, w, ids) }})
+}
+
+func (d *drill) ExpertBias(x, bias, ids backend.Tensor) {
+	d.do("expert bias", call{dst: &x, w: &bias, pos: &ids, run: func() { d.Backend.ExpertBias(x, bias, ids) }})
+}
+
+func (d *drill) Combine(dst, x, weights backend.Tensor) {
+	d.do("combine", call{dst: &dst, a: &x, b: &weights, run: func() { d.Backend.Combine(dst, x, weights) }})
+}
+
+func (d *drill) AddGated(dst, x, gate backend.Tensor) {
+	d.do("add gated", call{dst: &dst, a: &x, b: &gate, run: func() { d.Backend.AddGated(dst, x, gate) }})
+}
+
 // host reads a tensor.
 func (c call) host(t backend.Tensor) []float32 {
 	data := make([]float32, t.Rows*t.N)
@@ -109,11 +156,18 @@ func (c call) ids(t backend.Tensor) []uint32 {
 
 // other returns positions that f makes of those there are.
 func (c call) other(f func(p uint32) uint32) backend.Tensor {
+	return c.reordered(func(at []uint32) {
+		for i, p := range at {
+			at[i] = f(p)
+		}
+	})
+}
+
+// reordered returns the positions or ids as f leaves them.
+func (c call) reordered(f func(ids []uint32)) backend.Tensor {
 	at := c.ids(*c.pos)
-	for i, p := range at {
-		at[i] = f(p)
-	}
-	t := c.be.Alloc("other positions", 1, len(at))
+	f(at)
+	t := c.be.Alloc("other ids", 1, len(at))
 	c.be.UploadU32(t, at)
 	return t
 }

@@ -252,4 +252,5 @@ var faults = []fault{
 		}
 		return data
 	}},
+	{name: "logits softcap forgotten", model: "gemma2", op: "softcap", at: -1, site: "result_output", do: func(call) {}},
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"cera/backend"
 	"cera/layers"
@@ -43,7 +44,7 @@ func (e *Engine) Dump(ctx context.Context, path, version string, tokens []int32,
 // record runs tokens as a fresh sequence and moves what rec captures of each batch to a sink; see Capture.
 func (e *Engine) record(ctx context.Context, tokens []int32, want func(site string) bool, rec *trace.Recorder, to trace.Sink) error {
 	e.Reset()
-	all := want("logits") || want(layers.SiteResultOutput)
+	all := want("logits") || slices.ContainsFunc(layers.HeadSites, want)
 	return e.run(ctx, tokens, rec, func(rows int) error {
 		if !all {
 			return rec.Collect(to)
@@ -64,12 +65,7 @@ func (e *Engine) manifest(ctx context.Context, version string, n int, sites []st
 	if err != nil {
 		return nil, err
 	}
-	info, norms := e.Info(), layers.NormsBatch
-	for _, s := range e.NormSites() {
-		if s.Op == "fused_residual_rms_norm" {
-			norms = layers.NormsArena
-		}
-	}
+	info := e.Info()
 	return &trace.Manifest{
 		Schema:  trace.ManifestSchema,
 		Engine:  "cera",
@@ -80,7 +76,7 @@ func (e *Engine) manifest(ctx context.Context, version string, n int, sites []st
 		Device:  info.Backend,
 		Adapter: info.Adapter,
 		Driver:  info.Driver,
-		Norms:   norms.String(),
+		Norms:   e.state.Form().String(),
 		Sites:   sites,
 	}, nil
 }

@@ -78,7 +78,7 @@ func TestDump(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if worst := sameTrace(t, got, want.Trace, 0); worst != 0 {
+		if worst := sameTrace(t, got, want.Trace, within(0)); worst != 0 {
 			t.Errorf("NMSE %g against the capture", worst)
 		}
 		m := got.Manifest

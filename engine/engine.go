@@ -17,6 +17,7 @@ import (
 type Options struct {
 	Device   string                             // "auto" (or empty), "cpu" or "gpu"; see OpenDevice
 	Adapter  *int                               // index into Adapters; nil: the best one
+	Kernels  string                             // folder of WGSL files that replace the GPU's kernels of the same name; empty: none
 	UBatch   int                                // tokens a forward pass takes at most; 0: 512
 	Ctx      int                                // positions in the KV cache; 0: the model's, at most DefaultCtx
 	Norms    layers.Norms                       // which fused norm kernel runs
@@ -51,6 +52,7 @@ type Engine struct {
 	be    backend.Backend
 	model *layers.Model
 	state *layers.State
+	notes []string
 	pos   int // tokens in the KV cache
 }
 
@@ -99,7 +101,7 @@ func New(f *gguf.File, be backend.Backend, o Options) (*Engine, error) {
 
 // start loads a resolved model onto a backend.
 func start(f *gguf.File, r *Resolved, be backend.Backend, o Options) (*Engine, error) {
-	e := &Engine{file: f, be: be, model: r.model}
+	e := &Engine{file: f, be: be, model: r.model, notes: r.Binding.Notes(be.Takes)}
 	progress := o.Progress
 	if progress == nil {
 		progress = func(string, int64, int64) {}
@@ -255,7 +257,8 @@ func (e *Engine) slices(rows int, f func(lo, hi int) error) error {
 	return nil
 }
 
-// FileWeight decodes a tensor of the file.
+// FileWeight decodes a tensor of the file to the values that the backend holds: rounded to F16 where it does not take the
+// tensor's format.
 func (e *Engine) FileWeight(name string) ([]float32, error) {
-	return weights.DecodeTensor(e.file, name)
+	return weights.DecodeHeld(e.file, name, e.be.Takes)
 }

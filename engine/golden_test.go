@@ -9,19 +9,29 @@ import (
 	"strings"
 	"testing"
 
+	"cera/backend"
 	"cera/engine"
+	"cera/layers"
 	"cera/trace"
 )
 
-// goldenNMSE is the project's target against llama.cpp, which computes in float32 in another order.
-const goldenNMSE = 1e-10
+// goldenNMSE is the project's target against llama.cpp, which computes in float32 in another order. Its GELU goes through
+// a table of half floats: after that activation the target is geluNMSE.
+const (
+	goldenNMSE = 1e-10
+	geluNMSE   = 1e-5
+)
 
-// TestGolden compares every site of the llama variants with what llama.cpp computed.
+// TestGolden compares every site of every architecture with what llama.cpp computed.
 func TestGolden(t *testing.T) {
-	variants := []string{"llama", "llama3-ropefreqs", "llama-obias", "llama-mqa-hd24", "llama-odd"}
-	for _, v := range variants {
+	files, err := filepath.Glob("../testdata/archs/*.gguf")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d models in testdata: %v", len(files), err)
+	}
+	for _, file := range files {
+		v := strings.TrimSuffix(filepath.Base(file), ".gguf")
 		t.Run("committed/"+v, func(t *testing.T) {
-			golden(t, filepath.Join("../testdata/archs", v+".gguf"), filepath.Join("../testdata/golden", v+".npz"))
+			golden(t, file, filepath.Join("../testdata/golden", v+".npz"))
 		})
 		t.Run("shared/"+v, func(t *testing.T) {
 			golden(t, shared(t, "models/archs/"+v+".gguf"), shared(t, "golden/llamacpp/"+v+".npz"))
@@ -40,14 +50,71 @@ func golden(t *testing.T, model, npz string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e := open(t, model, engine.Options{Device: device, Norms: n})
-			got, err := e.Capture(ctx, want.Tokens, everySite)
+			e, err := engine.Open(model, engine.Options{Device: device, Norms: n})
+			if n == layers.NormsArena && err != nil && strings.Contains(err.Error(), "norms arena") {
+				t.Logf("%v", err)
+				continue
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("%s norms: largest NMSE %.2g", norms, sameTrace(t, got.Trace, want, goldenNMSE))
+			c := e.Config()
+			got, err := e.Capture(ctx, want.Tokens, everySite)
+			if cerr := e.Close(); err == nil {
+				err = cerr
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			limit, after := goldenNMSE, goldenNMSE
+			if c.Act == backend.GELUTanh {
+				after = geluNMSE
+			}
+			worst := sameTrace(t, got.Trace, want, func(site string) float64 {
+				if beforeFirstMLP(site) {
+					return limit
+				}
+				return after
+			})
+			sameTop(t, got.Trace, want)
+			t.Logf("%s norms: largest NMSE %.2g", norms, worst)
 		}
 	})
+}
+
+// beforeFirstMLP tells whether a site is not reached by any activation of an MLP.
+func beforeFirstMLP(site string) bool {
+	site = trace.SiteName(site)
+	if !strings.HasSuffix(site, "-0") {
+		return site == layers.SiteEmbd || site == layers.SiteInpScaled
+	}
+	return !strings.HasPrefix(site, "ffn_out") && !strings.HasPrefix(site, "ffn_post_norm") && !strings.HasPrefix(site, "l_out")
+}
+
+// sameTop compares the most likely token after every position.
+func sameTop(t *testing.T, got, want *trace.Trace) {
+	t.Helper()
+	g, rows, n, ok := got.Data("logits")
+	w, wantRows, wantN, wantOK := want.Data("logits")
+	if !ok || !wantOK || rows != wantRows || n != wantN {
+		t.Errorf("logits: [%d, %d], want [%d, %d]", rows, n, wantRows, wantN)
+		return
+	}
+	for r := range rows {
+		if a, b := top(g[r*n:(r+1)*n]), top(w[r*n:(r+1)*n]); a != b {
+			t.Errorf("after token %d the most likely is %d, want %d", r, a, b)
+		}
+	}
+}
+
+func top(v []float32) int {
+	best := 0
+	for i, x := range v {
+		if x > v[best] {
+			best = i
+		}
+	}
+	return best
 }
 
 // float64Reference is a forward pass in float64 on the original checkpoint.
@@ -120,14 +187,6 @@ func TestQuantized(t *testing.T) {
 	tokens := readTrace(t, shared(t, "golden/llamacpp/stories260K.npz")).Tokens
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			if strings.Contains(file, "IQ4_NL") {
-				// The one format there that is not among those of this version: refused by name.
-				_, err := engine.Open(file, engine.Options{Device: "cpu"})
-				if err == nil || !strings.Contains(err.Error(), "IQ4_NL") {
-					t.Errorf("want an error that names the format, got %v", err)
-				}
-				return
-			}
 			traces := map[string]*trace.Trace{}
 			for _, device := range []string{"cpu", "gpu"} {
 				got, err := open(t, file, engine.Options{Device: device}).Capture(ctx, tokens, everySite)
@@ -136,7 +195,7 @@ func TestQuantized(t *testing.T) {
 				}
 				traces[device] = got.Trace
 			}
-			t.Logf("largest NMSE %.2g", sameTrace(t, traces["gpu"], traces["cpu"], goldenNMSE))
+			t.Logf("largest NMSE %.2g", sameTrace(t, traces["gpu"], traces["cpu"], within(goldenNMSE)))
 		})
 	}
 }

@@ -19,18 +19,11 @@ type OpFilter struct {
 	Sites    []string // globs of path.Match; empty takes all
 }
 
-func (f OpFilter) takes(op layers.OpSite, last int) bool {
-	if f.To > 0 {
-		layer := op.Layer
-		switch {
-		case op.Kind == layers.OpEmbed:
-			layer = 0
-		case layer < 0:
-			layer = last
-		}
-		if layer < f.From || layer >= f.To {
-			return false
-		}
+// takes says whether the filter takes an op of a block; what comes before or after the blocks goes with the first or the
+// last.
+func (f OpFilter) takes(op layers.OpSite, block int) bool {
+	if f.To > 0 && (block < f.From || block >= f.To) {
+		return false
 	}
 	for _, g := range f.Sites {
 		if ok, _ := path.Match(g, op.Site); ok {
@@ -43,8 +36,13 @@ func (f OpFilter) takes(op layers.OpSite, last int) bool {
 // chosen lists the ops that the filter takes.
 func (e *Engine) chosen(filter OpFilter) []layers.OpSite {
 	var list []layers.OpSite
+	block := 0
 	for _, op := range e.state.OpSites() {
-		if filter.takes(op, e.model.Layers-1) {
+		// Ops stand in forward order: one outside the blocks belongs to the block before it.
+		if op.Layer >= 0 {
+			block = op.Layer
+		}
+		if filter.takes(op, block) {
 			list = append(list, op)
 		}
 	}
@@ -99,13 +97,9 @@ func (e *Engine) checkBlock(ctx context.Context, tokens []int32, ops []layers.Op
 	if err != nil {
 		return nil, err
 	}
-	in := &check.OpsInput{
-		Input: check.Input{
-			Sites: e.NormSites(), Trace: got.Trace, Tokens: tokens, FileWeights: e.FileWeight,
-			Reference: reference, DriftReason: "there is no reference run of the ops",
-		},
-		Config:    e.model.Config,
-		RopeFreqs: e.state.RopeFreqsName(),
+	in := &check.Input{
+		Sites: e.NormSites(), Trace: got.Trace, Tokens: tokens, FileWeights: e.FileWeight,
+		Reference: reference, DriftReason: "there is no reference run of the ops",
 	}
 	reports := make([]check.OpReport, len(ops))
 	var wg sync.WaitGroup

@@ -34,7 +34,7 @@ func TestChunks(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				worst := sameTrace(t, got.Trace, whole.Trace, 1e-12)
+				worst := sameTrace(t, got.Trace, whole.Trace, within(1e-12))
 				t.Logf("%s norms, chunks of %d: largest NMSE %.2g", norms, ubatch, worst)
 				if device == "cpu" && worst != 0 {
 					t.Errorf("%s norms, chunks of %d: the cpu's sums do not depend on the batch, yet NMSE is %g", norms, ubatch, worst)

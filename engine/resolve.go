@@ -18,6 +18,9 @@ type Resolved struct {
 	model   *layers.Model
 }
 
+// Property is one line of a model's description; see layers.Config.
+type Property = layers.Property
+
 // Resolve finds the architecture of a file and binds its tensors to the model's slots, without reading weights. The
 // result is nil where the metadata do not resolve; where they do and only tensors are wrong, it comes with the error.
 func Resolve(f *gguf.File) (*Resolved, error) {
@@ -35,6 +38,7 @@ func Resolve(f *gguf.File) (*Resolved, error) {
 	}
 	m := layers.NewModel(c)
 	b := weights.Bind(f, m.Slots())
+	m.Bound()
 	r := &Resolved{c, b, m}
 	if err := b.Err(); err != nil {
 		return r, fmt.Errorf("%s: %w", f.Path, err)

@@ -22,7 +22,7 @@ func CheckTrace(f *gguf.File, tr *trace.Trace, name string) (*check.Report, erro
 	if err != nil {
 		return nil, err
 	}
-	sites := layers.NormSitesOf(r.model, false)
+	sites := layers.NormSitesOf(r.model)
 	for i := range sites {
 		// Which kernels made it is not known.
 		sites[i].Op = "rms_norm"

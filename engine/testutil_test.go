@@ -82,12 +82,12 @@ func nmse(got, want []float32) float64 {
 	return e / s
 }
 
-// sameTrace compares every site of want with got's and returns the largest error.
-func sameTrace(t *testing.T, got, want *trace.Trace, limit float64) float64 {
+// sameTrace compares every site of want, by our name of it, with got's and returns the largest error.
+func sameTrace(t *testing.T, got, want *trace.Trace, limit func(site string) float64) float64 {
 	t.Helper()
 	compared, worst := 0, 0.0
 	for _, site := range want.Sites() {
-		g, rows, n, ok := got.Data(site)
+		g, rows, n, ok := got.Data(trace.SiteName(site))
 		w, wantRows, wantN, _ := want.Data(site)
 		if !ok {
 			t.Errorf("%s: not captured", site)
@@ -100,8 +100,8 @@ func sameTrace(t *testing.T, got, want *trace.Trace, limit float64) float64 {
 		compared++
 		e := nmse(g, w)
 		worst = math.Max(worst, e)
-		if !(e <= limit) {
-			t.Errorf("%s: NMSE %.3g, limit %.3g", site, e, limit)
+		if l := limit(site); !(e <= l) {
+			t.Errorf("%s: NMSE %.3g, limit %.3g", site, e, l)
 		}
 	}
 	if compared == 0 {
@@ -109,5 +109,8 @@ func sameTrace(t *testing.T, got, want *trace.Trace, limit float64) float64 {
 	}
 	return worst
 }
+
+// within is one limit for every site.
+func within(limit float64) func(string) float64 { return func(string) float64 { return limit } }
 
 func everySite(string) bool { return true }

@@ -148,6 +148,11 @@ func (f *File) Floats(key string) ([]float32, error) {
 	})
 }
 
+// Bools returns the value of a key that is an array of bools. The slice belongs to f and must not be changed.
+func (f *File) Bools(key string) ([]bool, error) {
+	return get(f, key, "an array of bools", func(v any) ([]bool, bool) { b, ok := v.([]bool); return b, ok })
+}
+
 type integer interface {
 	uint8 | int8 | uint16 | int16 | uint32 | int32 | uint64 | int64
 }

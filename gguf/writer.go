@@ -11,12 +11,12 @@ import (
 	"slices"
 )
 
-// Writer collects metadata and tensors and writes them as one version 3 file. It is meant for tests and small tools:
-// tensor data is held, not streamed. Mistakes come out of WriteTo, all of them at once.
+// Writer collects metadata and tensors and writes them as one version 3 file. The data of a tensor is held from Add on, or
+// made when it is written; see AddFunc. Mistakes come out of WriteTo, all of them at once.
 type Writer struct {
 	keys    []KV
 	tensors []Tensor
-	data    [][]byte // one a tensor
+	data    []func() ([]byte, error) // one a tensor
 	seen    map[string]bool
 	errs    []error
 }
@@ -44,29 +44,42 @@ func (w *Writer) Set(key string, value any) {
 // Add adds a tensor of dims, in ggml's order: dims[0] is the row length. data holds its rows of blocks and is not
 // copied: it must not change before WriteTo.
 func (w *Writer) Add(name string, t Type, dims []uint64, data []byte) {
+	if size, ok := w.add(name, t, dims, func() ([]byte, error) { return data, nil }); ok && uint64(len(data)) != size {
+		w.errorf("tensor %q: %d bytes of data, but %s %v takes %d", name, len(data), t, dims, size)
+	}
+}
+
+// AddFunc is Add for data that WriteTo asks for when it has written the tensors before this one, so that a file may be
+// larger than memory. WriteTo returns an error of data, and by then part of the file is written.
+func (w *Writer) AddFunc(name string, t Type, dims []uint64, data func() ([]byte, error)) {
+	w.add(name, t, dims, data)
+}
+
+// add adds a tensor and returns its size in bytes, unless something is wrong with it.
+func (w *Writer) add(name string, t Type, dims []uint64, data func() ([]byte, error)) (size uint64, ok bool) {
 	if name == "" || len(name) > maxName {
 		w.errorf("tensor %.40q: a name has 1 to %d bytes, not %d", name, maxName, len(name))
-		return
+		return 0, false
 	}
-	size, err := uint64(0), t.usable()
+	err := t.usable()
 	if err == nil {
 		size, err = tensorBytes(t, dims)
 	}
 	switch {
 	case err != nil:
 		w.errorf("tensor %q: %w", name, err)
-	case uint64(len(data)) != size:
-		w.errorf("tensor %q: %d bytes of data, but %s %v takes %d", name, len(data), t, dims, size)
+		return 0, false
 	case !w.first("tensor " + name):
 		w.errorf("tensor %q is added twice", name)
-	default:
-		w.tensors = append(w.tensors, Tensor{Name: name, Type: t, Dims: slices.Clone(dims), Size: size})
-		w.data = append(w.data, data)
+		return 0, false
 	}
+	w.tensors = append(w.tensors, Tensor{Name: name, Type: t, Dims: slices.Clone(dims), Size: size})
+	w.data = append(w.data, data)
+	return size, true
 }
 
-// WriteTo writes the file and returns the number of bytes written. Nothing is written if any Set or Add was wrong. The
-// same calls give the same bytes.
+// WriteTo writes the file and returns the number of bytes written. Nothing is written if any Set, Add or AddFunc was wrong.
+// The same calls give the same bytes.
 func (w *Writer) WriteTo(dst io.Writer) (int64, error) {
 	align, err := w.alignment()
 	if err := errors.Join(append(slices.Clone(w.errs), err)...); err != nil {
@@ -98,7 +111,17 @@ func (w *Writer) WriteTo(dst io.Writer) (int64, error) {
 	}
 	e.pad(align)
 	// Readers exist that want the padding after the last tensor too.
-	for _, data := range w.data {
+	for i, t := range w.tensors {
+		if _, err := b.Write(nil); err != nil {
+			break // a write before has failed: what follows need not be made
+		}
+		data, err := w.data[i]()
+		if err == nil && uint64(len(data)) != t.Size {
+			err = fmt.Errorf("%d bytes of data, but %s %v takes %d", len(data), t.Type, t.Dims, t.Size)
+		}
+		if err != nil {
+			return counted.n, fmt.Errorf("gguf: writing: tensor %q: %w", t.Name, err)
+		}
 		e.write(data)
 		e.pad(align)
 	}

@@ -73,6 +73,66 @@ func TestWriterLayout(t *testing.T) {
 	}
 }
 
+// Data that is made while the file is written gives the bytes of data that is held. It is asked for one after the other,
+// each time the file is written.
+func TestWriterAddFunc(t *testing.T) {
+	held, streamed := NewWriter(), NewWriter()
+	var asked []string
+	for _, name := range []string{"a", "b", "c"} {
+		data := []byte(name + "xyz")
+		held.Add(name, I8, []uint64{4}, data)
+		streamed.AddFunc(name, I8, []uint64{4}, func() ([]byte, error) { asked = append(asked, name); return data, nil })
+	}
+	var want, got bytes.Buffer
+	if _, err := held.WriteTo(&want); err != nil {
+		t.Fatal(err)
+	}
+	if len(asked) != 0 {
+		t.Errorf("asked for %q before WriteTo", asked)
+	}
+	for range 2 {
+		asked = nil
+		got.Reset()
+		if _, err := streamed.WriteTo(&got); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.Bytes(), want.Bytes()) || strings.Join(asked, "") != "abc" {
+			t.Errorf("asked for %q, got\n% x\nwant\n% x", asked, got.Bytes(), want.Bytes())
+		}
+	}
+}
+
+func TestWriterAddFuncErrors(t *testing.T) {
+	lost := errors.New("lost")
+	for _, c := range []struct {
+		name string
+		data func() ([]byte, error)
+		want string
+	}{
+		{"error", func() ([]byte, error) { return nil, lost }, `tensor "bad": lost`},
+		{"short", func() ([]byte, error) { return make([]byte, 3), nil }, `tensor "bad": 3 bytes of data, but I8 [4] takes 4`},
+		{"long", func() ([]byte, error) { return make([]byte, 5), nil }, `tensor "bad": 5 bytes of data, but I8 [4] takes 4`},
+	} {
+		w := NewWriter()
+		w.AddFunc("bad", I8, []uint64{4}, c.data)
+		w.AddFunc("after", I8, []uint64{4}, func() ([]byte, error) { t.Errorf("%s: asked for more", c.name); return nil, nil })
+		if _, err := w.WriteTo(io.Discard); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+		}
+	}
+	// Where the destination fails, no more is asked for.
+	w := NewWriter()
+	w.Add("large", I8, []uint64{1 << 20}, make([]byte, 1<<20))
+	w.AddFunc("after", I8, []uint64{4}, func() ([]byte, error) { t.Error("asked for more"); return make([]byte, 4), nil })
+	if _, err := w.WriteTo(brokenWriter{lost}); !errors.Is(err, lost) {
+		t.Errorf("error %v, want %v", err, lost)
+	}
+}
+
+type brokenWriter struct{ err error }
+
+func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
+
 func TestWriterErrors(t *testing.T) {
 	loop := []any{nil}
 	loop[0] = loop

@@ -5,11 +5,17 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/cogentcore/webgpu/wgpu"
 
 	"cera/backend"
+	"cera/shaders"
 )
 
 const built = true
@@ -21,6 +27,7 @@ type Backend struct {
 	limits     Limits // of the device
 	maxWeight  int64  // largest part of a weight in bytes, a multiple of 4
 	matVecRows int
+	templates  fs.FS // of kernels; nil: those of package shaders
 
 	instance *wgpu.Instance
 	adapter  *wgpu.Adapter
@@ -120,6 +127,9 @@ func (b *Backend) open(a AdapterInfo, o Options) error {
 	if o.MaxBinding > 0 {
 		b.maxWeight = min(b.maxWeight, o.MaxBinding&^3)
 	}
+	if b.templates, err = kernels(o.Kernels); err != nil {
+		return err
+	}
 	b.matVecRows = o.MatVecRows
 	if b.matVecRows == 0 {
 		b.matVecRows = DefaultMatVecRows
@@ -134,8 +144,35 @@ func (b *Backend) open(a AdapterInfo, o Options) error {
 		Driver:   driver,
 		Software: a.Software,
 		MaxBytes: b.limits.MaxBinding,
+		Kernels:  o.Kernels,
 	}
 	return nil
+}
+
+// kernels opens a folder of templates. Each must replace one there is: a misspelt name would do nothing.
+func kernels(dir string) (fs.FS, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("kernels: %w", err)
+	}
+	known, found := shaders.Templates(), 0
+	for _, e := range entries {
+		ext := filepath.Ext(e.Name())
+		if ext != ".wgsl" && ext != ".tmpl" {
+			continue
+		}
+		if !slices.Contains(known, e.Name()) {
+			return nil, fmt.Errorf("kernels: %s replaces no kernel; there are %s", filepath.Join(dir, e.Name()), strings.Join(known, ", "))
+		}
+		found++
+	}
+	if found == 0 {
+		return nil, fmt.Errorf("kernels: %s has no .wgsl or .tmpl file", dir)
+	}
+	return shaders.Overlay(os.DirFS(dir)), nil
 }
 
 // Info describes the adapter; MaxBytes is the largest binding.

@@ -33,6 +33,10 @@ type Options struct {
 	AllowSoftware bool  // take an adapter that runs on the processor's cores
 	MaxBinding    int64 // largest part of a weight in bytes; 0 takes the device's largest binding, less splits weights sooner
 	MatVecRows    int   // MatMul with more rows than this is tiled; 0 takes DefaultMatVecRows, -1 tiles always
+
+	// Kernels is a folder of WGSL templates that are used in place of those of the same name in package shaders, to
+	// try a kernel without building the program. Empty: none.
+	Kernels string
 }
 
 // Kinds of adapter in order of preference.

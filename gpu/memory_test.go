@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"cera/backend"
+	"cera/backend/backendtest"
 )
 
 func TestAllocIsZeroed(t *testing.T) {
@@ -132,9 +133,10 @@ func TestLargeRead(t *testing.T) {
 // A weight split over many bindings gives the values of one that is not split, bit for bit, in every format.
 func TestSplitWeights(t *testing.T) {
 	b := open(t, Options{})
-	const rows, n, batch = 37, 64, 11
+	const rows, batch = 37, 11
 	for _, f := range backend.Formats() {
 		t.Run(f.String(), func(t *testing.T) {
+			n := max(64, f.Block())
 			data := encoded(f, rows, n)
 			rowBytes := f.RowBytes(n)
 			for _, rowsPer := range []int{1, 2, 5, 36, 37} {
@@ -217,29 +219,8 @@ func products(t *testing.T, b backend.Backend, f backend.Format, rows, n, batch 
 	return out, g
 }
 
-// encoded makes the bytes of a weight; scales are set so that all decoded values are finite.
-func encoded(f backend.Format, rows, n int) []byte {
-	data := make([]byte, rows*f.RowBytes(n))
-	for i := range data {
-		data[i] = byte(math.Float32bits(noise(11, 0, i)) >> 7)
-	}
-	size := f.BlockBytes()
-	for i := 0; i < len(data); i += size {
-		switch f {
-		case backend.F32:
-			v := math.Float32bits(noise(12, 0, i))
-			data[i], data[i+1], data[i+2], data[i+3] = byte(v), byte(v>>8), byte(v>>16), byte(v>>24)
-		case backend.F16, backend.Q4_0, backend.Q5_0, backend.Q8_0:
-			data[i+1] = data[i+1]&0x83 | 0x2c // an exponent of an f16 below 1
-		case backend.BF16:
-			data[i+1] = data[i+1]&0x80 | 0x3d
-		case backend.Q4_1, backend.Q5_1:
-			data[i+1] = data[i+1]&0x83 | 0x2c
-			data[i+3] = data[i+3]&0x83 | 0x2c
-		}
-	}
-	return data
-}
+// encoded is a weight of any format with finite values.
+func encoded(f backend.Format, rows, n int) []byte { return backendtest.RandomBlocks(f, rows, n, 11) }
 
 func TestWeightRowBeyondBinding(t *testing.T) {
 	b := open(t, Options{MaxBinding: 64})

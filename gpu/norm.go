@@ -101,6 +101,39 @@ func (b *Backend) writeBack(op string, t boundTensor) {
 	}
 }
 
+// LayerNorm: dst[r,i] = (src[r,i] - mean(src[r])) / sqrt(variance(src[r]) + eps) * w[i] + bias[i]. w, bias: [1, n]; bias
+// is optional. The sum of a row's magnitudes must be below 2^127.
+func (b *Backend) LayerNorm(dst, src, w, bias backend.Tensor, eps float32) {
+	const op = "LayerNorm"
+	if !b.ready(op) {
+		return
+	}
+	c := b.check(op)
+	d := c.tensor("dst", dst, anySize, anySize)
+	s := c.tensor("src", src, dst.Rows, dst.N)
+	ws := c.tensor("w", w, 1, dst.N)
+	read := []operand{{"src", src}, {"w", w}}
+	var bs *buffer
+	if bias.Valid() {
+		bs = c.tensor("bias", bias, 1, dst.N)
+		read = append(read, operand{"bias", bias})
+	}
+	c.exclusive([]operand{{"dst", dst}}, read)
+	if !c.ok() || dst.Span() == 0 {
+		return
+	}
+	p := shaders.LayerNormParams{
+		Rows: u32(dst.Rows), N: u32(dst.N), SrcOff: u32(src.Off), SrcStride: u32(src.Stride),
+		DstOff: u32(dst.Off), DstStride: u32(dst.Stride), WOff: u32(w.Off), BiasOff: u32(bias.Off),
+		EpsBits: math.Float32bits(eps),
+	}
+	binds := []binding{whole(s), whole(ws), whole(d)}
+	if bs != nil {
+		binds = append(binds, whole(bs))
+	}
+	b.dispatch(op, shaders.LayerNorm{Bias: bs != nil}, p, p.Grid(), binds...)
+}
+
 // FusedResidualRMSNorm is the norm of in + residual + bias with a shift. All operands are views of one buffer, the
 // matrices with stride n; Sum may be In or Residual itself.
 func (b *Backend) FusedResidualRMSNorm(f backend.FusedNorm) {

@@ -30,6 +30,9 @@ func (b *Backend) pipeline(v shaders.Variant) (*pipeline, error) {
 	}
 	prog := v.Program()
 	src, err := shaders.Source(prog)
+	if b.templates != nil {
+		src, err = shaders.SourceFS(b.templates, prog)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("kernel %s: %w", prog.File, err)
 	}

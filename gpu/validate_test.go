@@ -10,6 +10,35 @@ import (
 	"cera/backend"
 )
 
+// misuse is a call that must give an error with all of want in it.
+type misuse struct {
+	name string
+	run  func()
+	want []string
+}
+
+// refuse makes the calls and reads their errors, which must not stay.
+func refuse(t *testing.T, b *Backend, cases []misuse) {
+	t.Helper()
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			c.run()
+			err := b.Flush()
+			if err == nil {
+				t.Fatalf("no error")
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("found %q, expected it to contain %q", err, want)
+				}
+			}
+			if err := b.Flush(); err != nil {
+				t.Fatalf("the error stayed: %v", err)
+			}
+		})
+	}
+}
+
 // Every misuse gives an error that names the op and the operand, and none reaches the binding, which would abort.
 func TestMisuse(t *testing.T) {
 	b := open(t, Options{})
@@ -46,14 +75,11 @@ func TestMisuse(t *testing.T) {
 	long.Rows = 3
 	huge := x
 	huge.Rows, huge.Stride = math.MaxInt, math.MaxInt
+	nan := float32(math.NaN())
 	negative := x
 	negative.Off = -64
 
-	cases := []struct {
-		name string
-		run  func()
-		want []string
-	}{
+	refuse(t, b, []misuse{
 		{"zero tensor", func() { b.RMSNorm(backend.Tensor{}, x, vec, 0) }, []string{"RMSNorm", "dst", "no tensor"}},
 		{"other backend's tensor", func() { b.RMSNorm(foreign, x, vec, 0) }, []string{"RMSNorm", "dst", "another backend"}},
 		{"freed tensor", func() { b.RMSNorm(x, freed, vec, 0) }, []string{"src", "gone", "freed"}},
@@ -93,9 +119,31 @@ func TestMisuse(t *testing.T) {
 		{"one cache twice", func() { b.StoreKV(backend.KV{K: kc, V: kc}, k, v, pos) }, []string{"share elements"}},
 		{"attention heads", func() { a := att; a.NKV = 3; b.Attention(x, y, kv, pos, a) }, []string{"Attention", "multiple of KV heads"}},
 		{"attention width", func() { a := att; a.HeadDim = 8; b.Attention(x, y, kv, pos, a) }, []string{"dst", "expected 32"}},
+		{"attention window", func() { a := att; a.Window = -1; b.Attention(x, y, kv, pos, a) }, []string{"window of -1"}},
+		{"attention softcap", func() { a := att; a.Softcap = -1; b.Attention(x, y, kv, pos, a) }, []string{"softcap -1", "positive"}},
+		{"attention softcap NaN", func() { a := att; a.Softcap = nan; b.Attention(x, y, kv, pos, a) }, []string{"softcap NaN"}},
+		{"attention sinks", func() { a := att; a.Sinks = vec; b.Attention(x, y, kv, pos, a) }, []string{"sinks", "found rows of 64", "expected 4"}},
+		{"attention over sinks", func() { a := att; a.Sinks = x.View(0, 1, 4); b.Attention(x, y, kv, pos, a) }, []string{"sinks", "one buffer"}},
+		{"attention without a cache", func() { b.Attention(x, y, backend.KV{K: kc.Slice(0, 0), V: vc.Slice(0, 0)}, pos, att) }, []string{"cache K", "no rows"}},
 		{"attention in place", func() { b.Attention(x, x, kv, pos, att) }, []string{"one buffer"}},
 		{"activation", func() { b.GatedAct(x, y, z, 7) }, []string{"GatedAct", "activation 7"}},
 		{"gate shape", func() { b.GatedAct(x, k, z, backend.SiLU) }, []string{"gate", "found rows of 32"}},
+		{"act in place", func() { b.Act(x, x, backend.SiLU) }, []string{"Act", "dst", "src", "one buffer"}},
+		{"act shape", func() { b.Act(x, k, backend.SiLU) }, []string{"src", "found rows of 32", "expected 64"}},
+		{"act of a gate", func() { b.Act(x, y, backend.ClampedSwiGLU) }, []string{"clamped_swiglu", "GatedAct alone"}},
+		{"act unknown", func() { b.Act(x, y, 9) }, []string{"Act", "activation 9"}},
+		{"add shape", func() { b.Add(x, k) }, []string{"Add", "x:", "found rows of 32", "expected 64"}},
+		{"add in place", func() { b.Add(x, x) }, []string{"dst", "x", "one buffer"}},
+		{"scale nothing", func() { b.Scale(backend.Tensor{}, 2) }, []string{"Scale", "no tensor"}},
+		{"softcap freed", func() { b.Softcap(freed, 2) }, []string{"Softcap", "freed"}},
+		{"softcap of zero", func() { b.Softcap(x, 0) }, []string{"limit 0", "positive"}},
+		{"softcap of infinity", func() { b.Softcap(x, float32(math.Inf(1))) }, []string{"limit +Inf"}},
+		{"softcap of NaN", func() { b.Softcap(x, nan) }, []string{"limit NaN"}},
+		{"layer norm rows", func() { b.LayerNorm(y, x.Slice(0, 1), vec, vec, 0) }, []string{"LayerNorm", "src", "found 1 rows"}},
+		{"layer norm weight", func() { b.LayerNorm(y, x, pos, vec, 0) }, []string{"w:", "found rows of 2", "expected 64"}},
+		{"layer norm bias", func() { b.LayerNorm(y, x, vec, pos, 0) }, []string{"bias", "found rows of 2", "expected 64"}},
+		{"layer norm in place", func() { b.LayerNorm(x, x, vec, vec, 0) }, []string{"dst", "src", "one buffer"}},
+		{"layer norm over bias", func() { b.LayerNorm(x, y, vec, x.Slice(0, 1), 0) }, []string{"dst", "bias", "one buffer"}},
 		{"upload length", func() { b.Upload(x, make([]float32, 5)) }, []string{"Upload", "found 5 values", "expected 128"}},
 		{"copy overlap", func() { b.Copy(arena.Slice(0, 2), arena.Slice(1, 3)) }, []string{"Copy", "share elements"}},
 		{"alloc negative", func() { b.Alloc("neg", -1, 4) }, []string{"neg", "not possible"}},
@@ -110,24 +158,7 @@ func TestMisuse(t *testing.T) {
 		{"weight length", func() { b.LoadWeight("q", backend.Q8_0, 2, 32, make([]byte, 34)) }, []string{"found 34 bytes", "expected 68"}},
 		{"weight shape", func() { b.LoadWeight("q", backend.F32, 0, 4, nil) }, []string{"[0, 4]"}},
 		{"weight overflow", func() { b.LoadWeight("q", backend.F32, math.MaxInt/8, 1<<20, nil) }, []string{"too large"}},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			c.run()
-			err := b.Flush()
-			if err == nil {
-				t.Fatalf("no error")
-			}
-			for _, want := range c.want {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("found %q, expected it to contain %q", err, want)
-				}
-			}
-			if err := b.Flush(); err != nil {
-				t.Fatalf("the error stayed: %v", err)
-			}
-		})
-	}
+	})
 	t.Run("read length", func(t *testing.T) {
 		if err := b.Read(make([]float32, 3), x); err == nil || !strings.Contains(err.Error(), "3 values") {
 			t.Errorf("found %v", err)

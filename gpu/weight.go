@@ -5,6 +5,7 @@ package gpu
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"cera/backend"
 )
@@ -30,13 +31,19 @@ func (w *weight) Format() backend.Format { return w.format }
 func (w *weight) Rows() int              { return w.rows }
 func (w *weight) N() int                 { return w.n }
 
+// formats holds the formats that shaders/decode.tmpl decodes.
+var formats = backend.Formats()
+
+// Takes accepts the formats that have a decoder in WGSL.
+func (b *Backend) Takes(f backend.Format) bool { return slices.Contains(formats, f) }
+
 // LoadWeight uploads a matrix [rows, n] in its GGUF encoding, unchanged. It returns nil after an error.
 func (b *Backend) LoadWeight(name string, f backend.Format, rows, n int, data []byte) backend.Weight {
 	const op = "LoadWeight"
 	if !b.ready(op) {
 		return nil
 	}
-	rowBytes, err := weightRowBytes(f, rows, n, len(data))
+	rowBytes, err := b.weightRowBytes(f, rows, n, len(data))
 	if err == nil && int64(rowBytes) > b.maxWeight {
 		err = fmt.Errorf("a row of %d bytes is larger than the device's largest binding, %d", rowBytes, b.maxWeight)
 	}
@@ -45,7 +52,7 @@ func (b *Backend) LoadWeight(name string, f backend.Format, rows, n int, data []
 		return nil
 	}
 	w := &weight{owner: b, name: name, format: f, rows: rows, n: n}
-	most := int(b.maxWeight / int64(rowBytes))
+	most := partRows(b.maxWeight, rowBytes, n)
 	for lo := 0; lo < rows && b.err == nil; lo += most {
 		hi := min(lo+most, rows)
 		bytes := (hi - lo) * rowBytes
@@ -64,6 +71,12 @@ func (b *Backend) LoadWeight(name string, f backend.Format, rows, n int, data []
 	return w
 }
 
+// partRows returns how many rows of n elements a part of a weight holds at most. Kernels count the elements of a part in 32
+// bits, which in a format of less than eight bits may run out before its bytes do.
+func partRows(maxBytes int64, rowBytes, n int) int {
+	return int(min(maxBytes/int64(rowBytes), math.MaxUint32/int64(n)))
+}
+
 // uploadBytes writes data to the start of buf and pads it with zeros to a whole word.
 func (b *Backend) uploadBytes(op string, buf *buffer, data []byte) {
 	whole := len(data) &^ (wordBytes - 1)
@@ -76,9 +89,9 @@ func (b *Backend) uploadBytes(op string, buf *buffer, data []byte) {
 }
 
 // weightRowBytes checks the shape and the length of the data.
-func weightRowBytes(f backend.Format, rows, n, bytes int) (int, error) {
-	if int(f) >= len(backend.Formats()) {
-		return 0, fmt.Errorf("unknown format %s", f)
+func (b *Backend) weightRowBytes(f backend.Format, rows, n, bytes int) (int, error) {
+	if !b.Takes(f) {
+		return 0, fmt.Errorf("format %s has no decoder here, expected one of %v", f, formats)
 	}
 	if rows <= 0 || n <= 0 {
 		return 0, fmt.Errorf("shape [%d, %d] is not possible", rows, n)

@@ -4,7 +4,6 @@ package layers
 
 import (
 	"fmt"
-	"math"
 
 	"cera/backend"
 )
@@ -16,94 +15,129 @@ func (s *State) Forward(tokens []int32, pos int, probe Probe) error {
 	if err := s.upload(tokens, pos); err != nil {
 		return err
 	}
-	var (
-		be, m  = s.be, s.m
-		rows   = len(tokens)
-		ids    = s.tokens.View(0, 1, rows)
-		at     = s.pos.View(0, 1, rows)
-		x      = s.x.Slice(0, rows)
-		delta  = s.delta.Slice(0, rows) // pending: the next norm adds it to x
-		h      = s.h.Slice(0, rows)
-		q      = s.q.Slice(0, rows)
-		k      = s.k.Slice(0, rows)
-		v      = s.v.Slice(0, rows)
-		kqv    = s.kqv.Slice(0, rows)
-		gate   = s.gate.Slice(0, rows)
-		up     = s.up.Slice(0, rows)
-		act    = s.act.Slice(0, rows)
-		rope   = backend.RoPE{Style: m.Rope, HeadDim: m.HeadDim, RotDim: m.RotDim}
-		attn   = backend.Attention{NHead: m.Heads, NKV: m.KVHeads, HeadDim: m.HeadDim, Scale: float32(1 / math.Sqrt(float64(m.HeadDim)))}
-		noBias backend.Tensor
-	)
-	site := func(name string, t, bias backend.Tensor) {
-		if probe != nil {
-			probe.Site(name, t, bias)
-		}
-	}
-	if s.arena.Valid() {
-		be.Embed(delta, m.TokEmbd, ids)
-	} else {
-		be.Embed(x, m.TokEmbd, ids)
-	}
-	for i := range m.Blocks {
-		b := &m.Blocks[i]
-		s.norm(2*i, rows, probe)
-		s.project(q, h, b.Q, b.QBias)
-		s.project(k, h, b.K, b.KBias)
-		s.project(v, h, b.V, b.VBias)
-		site(At(SiteQ, i), q, noBias)
-		site(At(SiteK, i), k, noBias)
-		site(At(SiteV, i), v, noBias)
-		be.RoPE(q, at, s.rope, rope)
-		be.RoPE(k, at, s.rope, rope)
-		site(At(SiteQRope, i), q, noBias)
-		site(At(SiteKRope, i), k, noBias)
-		be.StoreKV(s.kv[i], k, v, at)
-		site(At(SiteCacheK, i), s.kv[i].K.Slice(pos, pos+rows), noBias)
-		site(At(SiteCacheV, i), s.kv[i].V.Slice(pos, pos+rows), noBias)
-		be.Attention(kqv, q, s.kv[i], at, attn)
-		site(At(SiteKQVOut, i), kqv, noBias)
-
-		ffn := &s.norms[2*i+1]
-		if ffn.bias.Valid() {
-			be.MatMul(delta, kqv, b.O)
-			site(At(SiteAttnProj, i), delta, noBias)
-		} else {
-			s.project(delta, kqv, b.O, b.OBias)
-		}
-		site(At(SiteAttnOut, i), delta, ffn.bias)
-
-		s.norm(2*i+1, rows, probe)
-		be.MatMul(gate, h, b.Gate)
-		be.MatMul(up, h, b.Up)
-		site(At(SiteFFNGate, i), gate, noBias)
-		site(At(SiteFFNUp, i), up, noBias)
-		be.GatedAct(act, gate, up, m.Act)
-		site(At(SiteFFNAct, i), act, noBias)
-		be.MatMul(delta, act, b.Down)
-		site(At(SiteFFNOut, i), delta, noBias)
-	}
-	s.norm(2*m.Layers, rows, probe)
+	p := s.pass(len(tokens), pos, probe)
+	p.forward()
 	return nil
-}
-
-// project is a MatMul with an optional bias.
-func (s *State) project(dst, x backend.Tensor, w backend.Weight, bias backend.Tensor) {
-	s.be.MatMul(dst, x, w)
-	if bias.Valid() {
-		s.be.AddBias(dst, bias)
-	}
 }
 
 // Logits projects rows lo..hi-1 of the last Forward onto the vocabulary: [hi-lo, Vocab], valid until the next call.
 // hi-lo is at most LogitRows.
 func (s *State) Logits(lo, hi int, probe Probe) backend.Tensor {
-	dst := s.logits.Slice(0, hi-lo)
-	s.be.MatMul(dst, s.h.Slice(lo, hi), s.m.head())
-	if probe != nil {
-		probe.Site(SiteResultOutput, dst, backend.Tensor{})
+	p := s.pass(hi-lo, 0, probe)
+	return p.head(value{Tensor: s.h.Slice(lo, hi), site: SiteResultNorm, layer: -1}).Tensor
+}
+
+// forward is the model from the embedding to the last norm.
+func (p *pass) forward() {
+	m := p.m
+	p.embed()
+	for i := range m.Blocks {
+		b := &m.Blocks[i]
+		p.layer = i
+		p.attention(b, p.normed(&b.AttnNorm, SiteAttnNorm))
+		h := p.normed(&b.FFNNorm, m.ffnNormSite())
+		if m.Experts > 0 {
+			p.experts(b, h)
+		} else {
+			p.mlp(b, h)
+		}
 	}
-	return dst
+	p.layer = -1
+	p.norm(&m.OutputNorm, SiteResultNorm)
+}
+
+// attention is softmax(q·Kᵀ)·V of the heads, and the projection of what they give, which becomes the pending delta.
+func (p *pass) attention(b *Block, h value) {
+	q, k, v := p.qkv(b, h)
+	if p.m.QK != NoQKNorm {
+		q = p.headNorm(p.s.qNormed, q, &b.QNorm, SiteQNormed)
+		k = p.headNorm(p.s.kNormed, k, &b.KNorm, SiteKNormed)
+	}
+	if b.Rope >= 0 {
+		q = p.rope(b, q, "rope of q", SiteQRope)
+		k = p.rope(b, k, "rope of k", SiteKRope)
+	}
+	keys, values := p.store(k, v)
+	heads := p.attend(b, q, keys, values)
+	out := p.s.sublayer()
+	if !p.s.fusesBias(b) {
+		p.pend(p.project(out, heads, &b.O, SiteAttnOut), &b.AttnPostNorm, afterAttention)
+		return
+	}
+	proj := p.matmul(out, heads, &b.O.Mat, SiteAttnProj)
+	p.offer(proj.as(SiteAttnOut, p.layer), b.O.Bias.T)
+	p.pend(proj, nil, afterAttention)
+	p.deltaBias = &b.O.Bias
+}
+
+// qkv projects h to queries, keys and values.
+func (p *pass) qkv(b *Block, h value) (q, k, v value) {
+	s, nq, nkv := p.s, p.m.HeadDim*b.Heads, p.m.HeadDim*b.KVHeads
+	if p.m.QKV == SplitQKV {
+		return p.project(s.q.of(nq), h, &b.Q, SiteQ), p.project(s.k.of(nkv), h, &b.K, SiteK), p.project(s.v.of(nkv), h, &b.V, SiteV)
+	}
+	parts := p.projectParts(s.qkv.of(nq+2*nkv), h, &b.QKV, part{SiteQ, nq}, part{SiteK, nkv}, part{SiteV, nkv})
+	return parts[0], parts[1], parts[2]
+}
+
+// mlp is down(act(gate(h)) * up(h)), or down(act(up(h))); it becomes the pending delta.
+func (p *pass) mlp(b *Block, h value) {
+	s := p.s
+	var act value
+	switch p.m.MLP {
+	case PlainMLP:
+		act = p.act(s.act.of(b.FF), p.project(s.up.of(b.FF), h, &b.Up, SiteFFNUp))
+	case FusedMLP:
+		parts := p.projectParts(s.up.of(2*b.FF), h, &b.Up, part{SiteFFNGate, b.FF}, part{SiteFFNUp, b.FF})
+		act = p.gatedAct(s.act.of(b.FF), parts[0], parts[1], SiteFFNAct)
+	default:
+		gate := p.project(s.gate.of(b.FF), h, &b.Gate, SiteFFNGate)
+		up := p.project(s.up.of(b.FF), h, &b.Up, SiteFFNUp)
+		act = p.gatedAct(s.act.of(b.FF), gate, up, SiteFFNAct)
+	}
+	p.pend(p.project(s.sublayer(), act, &b.Down, SiteFFNOut), &b.FFNPostNorm, afterMLP)
+}
+
+// experts is the weighted sum of the MLPs that a router picks for each token, and of one that every token takes; it
+// becomes the pending delta.
+func (p *pass) experts(b *Block, h value) {
+	s, m := p.s, p.m
+	logits := p.project(s.routerLogits.of(m.Experts), h, &b.Router, SiteMoELogits)
+	weights := p.route(logits)
+	gate := p.expertMatMul(s.gate, h, logits, &b.GateExps, m.ExpertFF, SiteMoEGate)
+	up := p.expertMatMul(s.up, h, logits, &b.UpExps, m.ExpertFF, SiteMoEUp)
+	act := p.gatedAct(s.act, gate, up, SiteMoEAct)
+	down := p.expertMatMul(s.down, act, logits, &b.DownExps, m.Embd, SiteMoEDown)
+	out := p.combine(s.sublayer(), down, weights)
+	if m.SharedFF > 0 {
+		n := m.SharedFF
+		gate := p.project(s.gate.of(n), h, &b.GateShared, SiteSharedGate)
+		up := p.project(s.up.of(n), h, &b.UpShared, SiteSharedUp)
+		act := p.gatedAct(s.act.of(n), gate, up, SiteSharedAct)
+		out = p.addShared(b, out, p.project(s.down.of(m.Embd), act, &b.DownShared, SiteSharedOut), h)
+	}
+	p.pend(out, &b.FFNPostNorm, afterMLP)
+}
+
+// head is the projection onto the vocabulary.
+func (p *pass) head(h value) value {
+	m := p.m
+	site := SiteResultOutput
+	if m.LogitFactor != 1 || m.FinalSoftcap != 0 {
+		site = SiteLogitsRaw
+	}
+	logits := p.matmul(scratch{p.s.logits}.of(m.Vocab), h, m.head(), site)
+	if m.LogitFactor != 1 {
+		site = SiteResultOutput
+		if m.FinalSoftcap != 0 {
+			site = SiteLogitsScaled
+		}
+		logits = p.scale(logits, m.LogitFactor, site, -1)
+	}
+	if m.FinalSoftcap != 0 {
+		logits = p.softcap(logits, m.FinalSoftcap, SiteResultOutput)
+	}
+	return logits
 }
 
 // upload checks a batch and puts its ids and positions on the device.

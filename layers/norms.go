@@ -29,78 +29,82 @@ func ParseNorms(s string) (Norms, error) {
 	return 0, fmt.Errorf("norms: %q is not one of auto, batch, arena", s)
 }
 
-// norm is one norm of a state: where it stands and the operands bound to it.
-type norm struct {
-	NormSite
-	w    backend.Tensor // [1, Embd]
-	bias backend.Tensor // [1, Embd], added with the delta; optional
+// ArenaFits tells whether the arena kernel can run the model: its blocks must norm the stream, by RMS.
+func (c *Config) ArenaFits() bool { return c.Norm == RMSNorm && c.Place != PostNorm }
+
+// chooseNorms turns NormsAuto into the form that runs.
+func (m *Model) chooseNorms(n Norms) (Norms, error) {
+	switch {
+	case n == NormsArena && !m.ArenaFits():
+		return 0, fmt.Errorf("norms arena: %s has no norm between attention and MLP for this kernel; use batch or auto", m.Name)
+	case n != NormsAuto:
+		return n, nil
+	}
+	arena := &State{m: m, form: NormsArena}
+	for i := range m.Blocks {
+		if m.ArenaFits() && arena.fusesBias(&m.Blocks[i]) {
+			return NormsArena, nil
+		}
+	}
+	return NormsBatch, nil
 }
 
-// modelNorms lists the norms of a model in forward order: two a block, and the last. The bias of an output
-// projection belongs to the norm after it in the arena form, and to the projection in the batch form.
-func modelNorms(m *Model, arena bool) []norm {
-	op := "add_rmsnorm_batch"
-	if arena {
-		op = "fused_residual_rms_norm"
+// fusesBias tells whether the bias of a block's output projection is left to the norm after it: in the arena form, where
+// nothing else comes between the two.
+func (s *State) fusesBias(b *Block) bool {
+	return s.form == NormsArena && s.m.Place == PreNorm && s.m.DeltaFactor == 1 && b.O.Bias.Has
+}
+
+// operands are the vectors bound to a norm of the stream.
+type operands struct{ w, bias backend.Tensor }
+
+// operands returns what is bound to norm i of the stream: the arena's own copies, or the model's.
+func (s *State) operands(i int, n *Norm, bias *Vec) operands {
+	switch {
+	case i < len(s.own):
+		return s.own[i]
+	case bias != nil:
+		return operands{n.W.T, bias.T}
 	}
-	var list []norm
-	stream, delta := SiteEmbd, ""
-	add := func(n norm, streamAfter, nextDelta string) {
-		n.Op, n.In, n.Delta, n.Eps = op, stream, delta, m.Eps
-		if delta == "" {
-			if !arena {
-				n.Op = "rmsnorm_batch"
-			}
-		} else {
-			n.Stream, stream = streamAfter, streamAfter
-		}
-		delta = nextDelta
-		list = append(list, n)
-	}
+	return operands{w: n.W.T}
+}
+
+// buildArena lays out one buffer for everything the arena kernel touches, and copies the weights of the norms and the
+// biases that they add into it.
+func (s *State) buildArena() {
+	m := s.m
+	var list []operands
 	for i := range m.Blocks {
 		b := &m.Blocks[i]
-		attnOut := At(SiteAttnOut, i)
-		ffn := norm{NormSite: NormSite{Site: At(SiteFFNNorm, i), Layer: i, Weight: blockName(i, "ffn_norm.weight")}, w: b.FFNNorm}
-		if arena && b.OBias.Valid() {
-			ffn.Bias, ffn.bias, attnOut = blockName(i, "attn_output.bias"), b.OBias, At(SiteAttnProj, i)
+		ffn := operands{w: b.FFNNorm.W.T}
+		if s.fusesBias(b) {
+			ffn.bias = b.O.Bias.T
 		}
-		add(norm{NormSite: NormSite{Site: At(SiteAttnNorm, i), Layer: i, Weight: blockName(i, "attn_norm.weight")}, w: b.AttnNorm},
-			At(SiteLOut, i-1), attnOut)
-		add(ffn, At(SiteFFNInp, i), At(SiteFFNOut, i))
+		list = append(list, operands{w: b.AttnNorm.W.T}, ffn)
 	}
-	add(norm{NormSite: NormSite{Site: SiteResultNorm, Layer: -1, Weight: nameOutputNorm}, w: m.OutputNorm},
-		At(SiteLOut, m.Layers-1), "")
-	return list
-}
-
-// norm runs norm i over the first rows of the stream: the pending delta is added, and the sum normed into h. The
-// embedding is the first delta of the arena form (the stream before it is zero), and the stream itself in the batch
-// form.
-func (s *State) norm(i, rows int, probe Probe) {
-	n := &s.norms[i]
-	x, d, h := s.x.Slice(0, rows), s.delta.Slice(0, rows), s.h.Slice(0, rows)
-	switch {
-	case s.arena.Valid():
-		in := x
-		if i == 0 {
-			in = s.zeros.Slice(0, rows)
-		}
-		s.be.FusedResidualRMSNorm(backend.FusedNorm{
-			Out: h, In: in, Residual: d, Bias: n.bias, Gamma: n.w, Beta: s.beta, Sum: x, Eps: n.Eps,
-		})
-	case i == 0:
-		s.be.RMSNorm(h, x, n.w, n.Eps)
-	default:
-		s.be.AddRMSNorm(h, x, d, n.w, n.Eps)
-	}
-	if probe == nil {
+	list = append(list, operands{w: m.OutputNorm.W.T})
+	s.arena = s.alloc("norm arena", 4*s.ubatch+1+2*len(list), m.Embd)
+	if !s.arena.Valid() {
 		return
 	}
-	stream := n.Stream
-	if i == 0 {
-		stream = n.In
+	next := 0
+	take := func(rows int) backend.Tensor {
+		t := s.arena.Slice(next, next+rows)
+		next += rows
+		return t
 	}
-	probe.Site(stream, x, backend.Tensor{})
-	probe.Site(n.Site, h, backend.Tensor{})
-	probe.Norm(n.Site, n.w)
+	s.x, s.delta, s.h, s.zeros, s.beta = take(s.ubatch), take(s.ubatch), take(s.ubatch), take(s.ubatch), take(1)
+	for i := range list {
+		for _, t := range []*backend.Tensor{&list[i].w, &list[i].bias} {
+			if t.Valid() {
+				own := take(1)
+				s.be.Copy(own, *t)
+				*t = own
+			}
+		}
+	}
+	s.own = list
 }
+
+// Form says which fused kernel this state runs: NormsBatch or NormsArena.
+func (s *State) Form() Norms { return s.form }

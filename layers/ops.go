@@ -1,16 +1,30 @@
 package layers
 
+import (
+	"strings"
+
+	"cera/backend"
+)
+
 // OpKind says how an op's output follows from its inputs.
 type OpKind uint8
 
 const (
-	OpNorm      OpKind = iota // one of NormSites, by the same Site
-	OpEmbed                   // rows of Weight by token id
-	OpMatMul                  // In[0] × Weightᵀ, plus Bias
-	OpRoPE                    // In[0] rotated by each token's position
-	OpStore                   // In[0], stored as it is
-	OpAttention               // In: queries, stored keys, stored values
-	OpGatedAct                // In: gate, up
+	OpNorm         OpKind = iota // one of NormSites, by the same Site
+	OpEmbed                      // rows of Weight by token id
+	OpMatMul                     // In[0] × rows From, From+1, ... of Weight, plus Bias from element From on
+	OpRoPE                       // In[0] rotated by each token's position
+	OpStore                      // In[0], stored as it is
+	OpAttention                  // In: queries, stored keys, stored values; Weight names sinks
+	OpAct                        // act(In[0])
+	OpGatedAct                   // In: gate, up
+	OpAdd                        // In[0] + In[1]
+	OpScale                      // In[0] * Factor
+	OpSoftcap                    // Factor * tanh(In[0] / Factor)
+	OpRoute                      // the weights of the experts that logits In[0] pick
+	OpExpertMatMul               // In[0] × the matrices of the experts that logits In[1] pick, plus their biases
+	OpCombine                    // sum of the slots In[0], each times its weight in In[1]
+	OpAddGated                   // In[0] + In[1] * sigmoid(In[2])
 )
 
 // OpSite says where one op's output and inputs stand in a trace, and which tensors of the file it reads.
@@ -18,67 +32,48 @@ type OpSite struct {
 	Site   string   // the output, [tokens, width]
 	Layer  int      // -1 outside the blocks
 	Kind   OpKind   //
-	Op     string   // the op in words, as "attention" or "matmul"
+	Op     string   // the op in words, as "attention" or "matmul attn_q"
 	In     []string // sites of the inputs, [tokens, width]
 	Weight string   // GGUF name, or empty
 	Bias   string   // GGUF name, or empty
+
+	// What the kinds need beside.
+	From    int                // OpMatMul
+	HeadDim int                // of ops that work a head at a time, else 0
+	Rope    backend.RoPE       // OpRoPE; Weight names the factors that divide the frequencies
+	Turn    RopeConfig         // OpRoPE
+	Attn    backend.Attention  // OpAttention
+	Act     backend.Activation // OpAct, OpGatedAct
+	Factor  float32            // OpScale, OpSoftcap
+	Router  backend.Router     // OpRoute, OpExpertMatMul
 }
 
 // OpSites lists every op of the path this state runs, in forward order; norms stand among them as OpNorm.
-func (s *State) OpSites() []OpSite {
+func (s *State) OpSites() []OpSite { return s.describe().ops }
+
+// NormSites lists the norms of the path this state runs, in forward order.
+func (s *State) NormSites() []NormSite { return s.describe().norms }
+
+// NormSitesOf lists the norms of a model in forward order, as State.NormSites does, without a device: for a trace that
+// another program made.
+func NormSitesOf(m *Model) []NormSite { return (&State{m: m, form: NormsBatch}).describe().norms }
+
+// describe walks through the model without a device.
+func (s *State) describe() *log {
 	m := s.m
-	var list []OpSite
-	add := func(layer int, kind OpKind, op, site, weight, bias string, in ...string) {
-		list = append(list, OpSite{Site: site, Layer: layer, Kind: kind, Op: op, In: in, Weight: weight, Bias: bias})
+	dry := &State{
+		be: nowhere{}, m: m, ubatch: 1, ctx: 1, form: s.form, factors: s.factors,
+		ropes: make([]backend.Tensor, len(m.Ropes)), kv: make([]backend.KV, m.Layers),
 	}
-	norm := func(i int) {
-		n := s.norms[i]
-		add(n.Layer, OpNorm, n.Op, n.Site, n.Weight, n.Bias, n.In, n.Delta)
-	}
-	add(-1, OpEmbed, "embedding", SiteEmbd, NameTokEmbd, "")
-	for i := range m.Blocks {
-		b := &m.Blocks[i]
-		at := func(site string) string { return At(site, i) }
-		project := func(site, name string, biased bool, in string) {
-			bias := ""
-			if biased {
-				bias = blockName(i, name+".bias")
-			}
-			add(i, OpMatMul, "matmul "+name, site, blockName(i, name+".weight"), bias, in)
-		}
-		norm(2 * i)
-		project(at(SiteQ), "attn_q", b.QBias.Valid(), at(SiteAttnNorm))
-		project(at(SiteK), "attn_k", b.KBias.Valid(), at(SiteAttnNorm))
-		project(at(SiteV), "attn_v", b.VBias.Valid(), at(SiteAttnNorm))
-		add(i, OpRoPE, "rope of q", at(SiteQRope), "", "", at(SiteQ))
-		add(i, OpRoPE, "rope of k", at(SiteKRope), "", "", at(SiteK))
-		add(i, OpStore, "KV store of k", at(SiteCacheK), "", "", at(SiteKRope))
-		add(i, OpStore, "KV store of v", at(SiteCacheV), "", "", at(SiteV))
-		add(i, OpAttention, "attention", at(SiteKQVOut), "", "", at(SiteQRope), at(SiteCacheK), at(SiteCacheV))
-		if s.norms[2*i+1].bias.Valid() {
-			project(at(SiteAttnProj), "attn_output", false, at(SiteKQVOut))
-		} else {
-			project(at(SiteAttnOut), "attn_output", b.OBias.Valid(), at(SiteKQVOut))
-		}
-		norm(2*i + 1)
-		project(at(SiteFFNGate), "ffn_gate", false, at(SiteFFNNorm))
-		project(at(SiteFFNUp), "ffn_up", false, at(SiteFFNNorm))
-		add(i, OpGatedAct, "gated activation", at(SiteFFNAct), "", "", at(SiteFFNGate), at(SiteFFNUp))
-		project(at(SiteFFNOut), "ffn_down", false, at(SiteFFNAct))
-	}
-	norm(2 * m.Layers)
-	head := nameOutput
-	if m.Output == nil {
-		head = NameTokEmbd
-	}
-	add(-1, OpMatMul, "matmul of the head", SiteResultOutput, head, "", SiteResultNorm)
-	return list
+	p := dry.pass(1, 0, nil)
+	p.log = &log{}
+	p.forward()
+	p.head(value{site: SiteResultNorm, layer: -1})
+	return p.log
 }
 
-// RopeFreqsName is the GGUF name of the factors that divide the frequencies of RoPE, where the file has them.
-func (s *State) RopeFreqsName() string {
-	if s.m.RopeFreqs.Valid() {
-		return nameRopeFreqs
-	}
-	return ""
+// shortName is a tensor's GGUF name without its block and suffix.
+func shortName(name string) string {
+	name = strings.TrimSuffix(name, ".weight")
+	return name[strings.LastIndex(name, ".")+1:]
 }

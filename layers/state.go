@@ -2,7 +2,6 @@ package layers
 
 import (
 	"fmt"
-	"math"
 
 	"cera/backend"
 )
@@ -14,19 +13,30 @@ type State struct {
 	m      *Model
 	ubatch int
 	ctx    int
-	norms  []norm
+	form   Norms // NormsBatch or NormsArena
 
-	tokens, pos   backend.Tensor // [1, ubatch] u32
-	x, delta, h   backend.Tensor // [ubatch, Embd]: stream, pending delta, normed rows
-	q, kqv        backend.Tensor // [ubatch, HeadDim*Heads]
-	k, v          backend.Tensor // [ubatch, HeadDim*KVHeads]
-	gate, up, act backend.Tensor // [ubatch, FF]
-	logits        backend.Tensor // [logitRows, Vocab]
-	rope          backend.Tensor // [ctx, RotDim], see backend.RoPE
-	kv            []backend.KV   // a layer each: [ctx, HeadDim*KVHeads]
+	tokens, pos      backend.Tensor // [1, ubatch] u32
+	x, delta, h      backend.Tensor // [ubatch, Embd]: stream, pending delta, normed rows
+	logits           backend.Tensor // [logitRows, Vocab]
+	raw              scratch        // Embd a token, where the delta is what is made of it by a norm
+	q, kqv           scratch        // HeadDim*Heads a token
+	k, v             scratch        // HeadDim*KVHeads
+	qkv              scratch        // all three, of a fused projection
+	qNormed, kNormed scratch        // where the architecture norms them
+	gate, up, act    scratch        // FF a token, or ExpertFF a slot
+	down             scratch        // Embd a slot
+	routerLogits     scratch        // Experts a token
+	routeWeights     scratch        // ExpertsUsed a token
+	sharedGate       scratch        // one a token
+	ids              backend.Tensor // [1, ubatch*ExpertsUsed] u32, the experts of each token
+
+	ropes   []backend.Tensor // of Config.Ropes: [ctx, RotDim], see backend.RoPE
+	factors string           // GGUF name of the factors that are in them, or empty
+	kv      []backend.KV     // a block each: [ctx, HeadDim*KVHeads]
 
 	arena       backend.Tensor // in the arena form, holds x, delta, h and what the norms read beside them
 	zeros, beta backend.Tensor // [ubatch, Embd] and [1, Embd], never written
+	own         []operands     // the norms' own vectors there, in forward order
 
 	owned []backend.Tensor
 }
@@ -39,40 +49,94 @@ func NewState(be backend.Backend, m *Model, ubatch, ctx int, norms Norms) (*Stat
 	if ubatch < 1 || ctx < 1 {
 		return nil, fmt.Errorf("state: batches of %d tokens and a context of %d are not possible", ubatch, ctx)
 	}
-	s := &State{be: be, m: m, ubatch: ubatch, ctx: ctx}
-	if norms == NormsAuto {
-		norms = NormsBatch
-		for i := range m.Blocks {
-			if m.Blocks[i].OBias.Valid() {
-				norms = NormsArena
-			}
-		}
+	form, err := m.chooseNorms(norms)
+	if err != nil {
+		return nil, err
 	}
-	s.norms = modelNorms(m, norms == NormsArena)
-	if norms == NormsArena {
+	s := &State{be: be, m: m, ubatch: ubatch, ctx: ctx, form: form}
+	if form == NormsArena {
 		s.buildArena()
 	} else {
 		s.x = s.alloc("stream", ubatch, m.Embd)
 		s.delta = s.alloc("delta", ubatch, m.Embd)
 		s.h = s.alloc("normed", ubatch, m.Embd)
 	}
-	q, kv := m.HeadDim*m.Heads, m.HeadDim*m.KVHeads
 	s.tokens, s.pos = s.alloc("tokens", 1, ubatch), s.alloc("positions", 1, ubatch)
-	s.q, s.kqv = s.alloc("q", ubatch, q), s.alloc("kqv", ubatch, q)
-	s.k, s.v = s.alloc("k", ubatch, kv), s.alloc("v", ubatch, kv)
-	s.gate, s.up, s.act = s.alloc("gate", ubatch, m.FF), s.alloc("up", ubatch, m.FF), s.alloc("act", ubatch, m.FF)
 	s.logits = s.alloc("logits", min(ubatch, max(1, logitBytes/4/m.Vocab)), m.Vocab)
+	s.allocScratch()
 	for i := range m.Blocks {
+		kv := m.HeadDim * m.Blocks[i].KVHeads
 		s.kv = append(s.kv, backend.KV{
 			K: s.alloc(fmt.Sprintf("k cache %d", i), ctx, kv),
 			V: s.alloc(fmt.Sprintf("v cache %d", i), ctx, kv),
 		})
 	}
-	if err := s.buildRope(); err != nil {
+	if err := s.buildRopes(); err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// allocScratch allocates what steps of a block write and read, as large as the widest block needs it.
+func (s *State) allocScratch() {
+	m := s.m
+	var q, kv, ff int
+	for _, b := range m.Shapes {
+		q, kv, ff = max(q, m.HeadDim*b.Heads), max(kv, m.HeadDim*b.KVHeads), max(ff, b.FF)
+	}
+	up, slots := ff, m.ExpertsUsed
+	if m.MLP == FusedMLP {
+		up = 2 * ff
+	}
+	if m.Experts > 0 {
+		ff = max(slots*m.ExpertFF, m.SharedFF)
+		up = ff
+	}
+	for _, t := range []struct {
+		dst  *scratch
+		name string
+		n    int
+	}{
+		{&s.raw, "sublayer", when(m.Place != PreNorm, m.Embd)},
+		{&s.q, "q", when(m.QKV == SplitQKV, q)},
+		{&s.k, "k", when(m.QKV == SplitQKV, kv)},
+		{&s.v, "v", when(m.QKV == SplitQKV, kv)},
+		{&s.qkv, "qkv", when(m.QKV == FusedQKV, q+2*kv)},
+		{&s.qNormed, "q normed", when(m.QK != NoQKNorm, q)},
+		{&s.kNormed, "k normed", when(m.QK != NoQKNorm, kv)},
+		{&s.kqv, "kqv", q},
+		{&s.gate, "gate", when(m.MLP == GatedMLP || m.Experts > 0, ff)},
+		{&s.up, "up", up},
+		{&s.act, "act", ff},
+		{&s.down, "down", slots * m.Embd},
+		{&s.routerLogits, "router logits", m.Experts},
+		{&s.routeWeights, "expert weights", slots},
+		{&s.sharedGate, "shared gate", when(m.SharedFF > 0, 1)},
+	} {
+		if t.n > 0 {
+			t.dst.Tensor = s.alloc(t.name, s.ubatch, t.n)
+		}
+	}
+	if slots > 0 {
+		s.ids = s.alloc("expert ids", 1, s.ubatch*slots)
+	}
+}
+
+// when is n if it is needed, and 0 if not.
+func when(needed bool, n int) int {
+	if needed {
+		return n
+	}
+	return 0
+}
+
+// sublayer is where attention and MLP put what they give: it is the delta, unless a norm makes that of it.
+func (s *State) sublayer() scratch {
+	if s.m.Place != PreNorm {
+		return s.raw
+	}
+	return scratch{s.delta}
 }
 
 // Close releases the state's memory on the device.
@@ -89,66 +153,6 @@ func (s *State) alloc(name string, rows, n int) backend.Tensor {
 		s.owned = append(s.owned, t)
 	}
 	return t
-}
-
-// buildArena lays out one buffer for everything the arena kernel touches, and copies the norms' weights and biases
-// into it.
-func (s *State) buildArena() {
-	n := s.m.Embd
-	vectors := 1 + len(s.norms)
-	for _, nm := range s.norms {
-		if nm.bias.Valid() {
-			vectors++
-		}
-	}
-	s.arena = s.alloc("norm arena", 4*s.ubatch+vectors, n)
-	if !s.arena.Valid() {
-		return
-	}
-	next := 0
-	take := func(rows int) backend.Tensor {
-		t := s.arena.Slice(next, next+rows)
-		next += rows
-		return t
-	}
-	s.x, s.delta, s.h, s.zeros, s.beta = take(s.ubatch), take(s.ubatch), take(s.ubatch), take(s.ubatch), take(1)
-	for i := range s.norms {
-		nm := &s.norms[i]
-		for _, t := range []*backend.Tensor{&nm.w, &nm.bias} {
-			if t.Valid() {
-				own := take(1)
-				s.be.Copy(own, *t)
-				*t = own
-			}
-		}
-	}
-}
-
-// buildRope fills the angle table in float64: pair j of position p turns by p * RopeBase^(-2j/RotDim) / freqs[j].
-func (s *State) buildRope() error {
-	m := s.m
-	pairs := m.RotDim / 2
-	freqs := make([]float32, pairs)
-	if m.RopeFreqs.Valid() {
-		if err := s.be.Read(freqs, m.RopeFreqs); err != nil {
-			return err
-		}
-	} else {
-		for j := range freqs {
-			freqs[j] = 1
-		}
-	}
-	table := make([]float32, s.ctx*m.RotDim)
-	for j, f := range freqs {
-		theta := math.Pow(float64(m.RopeBase), -2*float64(j)/float64(m.RotDim)) / float64(f)
-		for p := range s.ctx {
-			sin, cos := math.Sincos(float64(p) * theta)
-			table[p*m.RotDim+2*j], table[p*m.RotDim+2*j+1] = float32(cos), float32(sin)
-		}
-	}
-	s.rope = s.alloc("rope table", s.ctx, m.RotDim)
-	s.be.Upload(s.rope, table)
-	return s.be.Flush()
 }
 
 // Ctx returns the number of positions the KV cache holds.

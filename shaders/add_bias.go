@@ -25,4 +25,4 @@ type AddBiasParams struct {
 }
 
 // Grid returns the workgroups: one for each stretch of 256 elements of a row.
-func (p AddBiasParams) Grid() Grid { return Fold(int(p.Rows) * ceilDiv(p.N, rowSpan)) }
+func (p AddBiasParams) Grid() Grid { return spanGrid(p.Rows, p.N) }

@@ -1,13 +1,17 @@
 // Causal attention with grouped KV heads, one workgroup for each row and head:
 //
-//   dst[r, h] = softmax(q[r, h]·Kᵀ * scale)·V over cache rows 0..pos[r]
+//   dst[r, h] = softmax(q[r, h]·Kᵀ * scale)·V over cache rows max(0, pos[r]-window+1)..pos[r]
+//
+// with the scores passed through a softcap where there is one. With the define SINKS every head has one more score,
+// which takes its share of the softmax's sum and has no value.
 //
 // The cache is read in tiles of WG_SIZE positions with a running maximum, so that scores are never stored (the
-// online softmax of Milakov and Gimelshein, arXiv:1805.02867).
+// online softmax of Milakov and Gimelshein, arXiv:1805.02867). The first tile starts where the window does.
 #define WG_SIZE 128u
 #define WG_SUM_REDUCE
 #define WG_MAX_REDUCE
 #include "common_decls.tmpl"
+#include "softcap.tmpl"
 
 struct AttentionParams {
     rows: u32,
@@ -24,6 +28,10 @@ struct AttentionParams {
     dst_off: u32,
     dst_stride: u32,
     scale_bits: u32,
+    positions: u32,
+    window: u32,
+    softcap_bits: u32,
+    sinks_off: u32,
     pad0: u32,
     pad1: u32,
 }
@@ -33,7 +41,12 @@ struct AttentionParams {
 @group(0) @binding(2) var<storage, read> vc: array<f32>;
 @group(0) @binding(3) var<storage, read> pos: array<u32>;
 @group(0) @binding(4) var<storage, read_write> dst: array<f32>;
+#ifdef SINKS
+@group(0) @binding(5) var<storage, read> sinks: array<f32>;
+@group(0) @binding(6) var<uniform> params: AttentionParams;
+#else
 @group(0) @binding(5) var<uniform> params: AttentionParams;
+#endif
 
 const LOWEST: f32 = -3.4e38; // finite: the difference of two infinities would be no number
 
@@ -57,15 +70,22 @@ fn attention(
     let k0 = params.k_off + kv_head * params.head_dim;
     let v0 = params.v_off + kv_head * params.head_dim;
     let scale = bitcast<f32>(params.scale_bits);
-    let positions = pos[params.pos_off + row] + 1u;
+    let limit = bitcast<f32>(params.softcap_bits);
+    // A position past the cache is a caller's mistake, and still no loop without end.
+    let end = min(pos[params.pos_off + row], params.positions - 1u) + 1u;
+    let start = select(0u, end - params.window, params.window != 0u && params.window < end);
 
     for (var d = lid; d < params.head_dim; d = d + WG_SIZE) {
         out[d] = 0.0;
     }
     var highest = LOWEST; // of all scores so far
     var sum = 0.0;        // of this thread's weights so far
-    for (var tile = 0u; tile < positions; tile = tile + WG_SIZE) {
-        let count = min(WG_SIZE, positions - tile);
+#ifdef SINKS
+    highest = max(sinks[params.sinks_off + head], LOWEST);
+    sum = select(0.0, 1.0, lid == 0u); // the sink's weight, counted once
+#endif
+    for (var tile = start; tile < end; tile = tile + WG_SIZE) {
+        let count = min(WG_SIZE, end - tile);
         var score = LOWEST;
         if (lid < count) {
             let at = k0 + (tile + lid) * params.k_stride;
@@ -74,6 +94,9 @@ fn attention(
                 dot = dot + q[q0 + d] * kc[at + d];
             }
             score = dot * scale;
+            if (params.softcap_bits != 0u) {
+                score = softcap(score, limit);
+            }
         }
         let next = max(highest, wg_max(lid, score));
         let fade = exp(highest - next); // of what was summed under the former maximum

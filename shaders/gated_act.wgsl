@@ -1,5 +1,6 @@
-// dst[r, i] = act(gate[r, i]) * up[r, i].
+// dst[r, i] = act(gate[r, i]) * up[r, i], or what ClampedSwiGLU makes of the two.
 #include "row_span.tmpl"
+#include "activation.tmpl"
 
 struct GatedActParams {
     rows: u32,
@@ -10,6 +11,10 @@ struct GatedActParams {
     up_stride: u32,
     dst_off: u32,
     dst_stride: u32,
+    limit_bits: u32,
+    alpha_bits: u32,
+    pad0: u32,
+    pad1: u32,
 }
 
 @group(0) @binding(0) var<storage, read> gate: array<f32>;
@@ -17,11 +22,17 @@ struct GatedActParams {
 @group(0) @binding(2) var<storage, read_write> dst: array<f32>;
 @group(0) @binding(3) var<uniform> params: GatedActParams;
 
-#if defined(ACT_SILU)
-// x / (1 + exp(-x)), written so that exp does not overflow: a division by more than 2^126 has no promised result.
-fn act(x: f32) -> f32 {
-    let e = exp(-abs(x));
-    return x * (select(e, 1.0, x >= 0.0) / (1.0 + e));
+#if defined(ACT_CLAMPED_SWIGLU)
+// Selected and not clamped: min, max and clamp may turn NaN into a limit.
+fn gated(gate: f32, up: f32) -> f32 {
+    let limit = bitcast<f32>(params.limit_bits);
+    let g = select(gate, limit, gate > limit);
+    let u = select(select(up, limit, up > limit), -limit, up < -limit);
+    return g * sigmoid(bitcast<f32>(params.alpha_bits) * g) * (u + 1.0);
+}
+#else
+fn gated(gate: f32, up: f32) -> f32 {
+    return act(gate) * up;
 }
 #endif
 
@@ -37,6 +48,6 @@ fn gated_act(
     if (r < params.rows && i < params.n) {
         let g = gate[params.gate_off + r * params.gate_stride + i];
         let u = up[params.up_off + r * params.up_stride + i];
-        dst[params.dst_off + r * params.dst_stride + i] = act(g) * u;
+        dst[params.dst_off + r * params.dst_stride + i] = gated(g, u);
     }
 }

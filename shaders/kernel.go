@@ -44,6 +44,9 @@ func Fold(n int) Grid {
 // rowSpan is how many elements of a row one workgroup of an elementwise kernel covers: its number of threads.
 const rowSpan = 256
 
+// spanGrid returns the workgroups of an elementwise kernel over [rows, n].
+func spanGrid(rows, n uint32) Grid { return Fold(int(rows) * ceilDiv(n, rowSpan)) }
+
 // formatDefine selects the block decoder of a weight format.
 func formatDefine(format string) map[string]string {
 	return map[string]string{"FORMAT_" + upper(format): "1"}

@@ -1,6 +1,7 @@
 package shaders
 
-// RoPE selects which elements of a head form a pair: "norm" is (0,1), (2,3), ...
+// RoPE selects which elements of a head form a pair: "norm" is (0,1), (2,3), ..., "neox" is (0,rotDim/2),
+// (1,rotDim/2+1), ...
 type RoPE struct{ Style string }
 
 // Program implements Variant.

@@ -27,6 +27,11 @@ struct RoPEParams {
 fn pair(j: u32) -> vec2<u32> {
     return vec2<u32>(2u * j, 2u * j + 1u);
 }
+#elif defined(STYLE_NEOX)
+// Elements of pair j: one of each half, as GPT-NeoX.
+fn pair(j: u32) -> vec2<u32> {
+    return vec2<u32>(j, j + params.rot_dim / 2u);
+}
 #endif
 
 @compute @workgroup_size(WG_SIZE)

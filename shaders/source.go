@@ -2,6 +2,7 @@ package shaders
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -40,6 +41,32 @@ func SourceFS(fsys fs.FS, p Program) (Shader, error) {
 		return Shader{}, err
 	}
 	return pp.shader(), nil
+}
+
+// Overlay is the package's own templates, with the files of fsys in place of those of the same name.
+func Overlay(fsys fs.FS) fs.FS { return overlay{fsys} }
+
+type overlay struct{ over fs.FS }
+
+func (o overlay) Open(name string) (fs.File, error) {
+	f, err := o.over.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return templates.Open(name)
+	}
+	return f, err
+}
+
+// Templates lists the files of the package's own templates.
+func Templates() []string {
+	entries, err := templates.ReadDir(".")
+	if err != nil {
+		panic(err) // the files are in the program
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = e.Name()
+	}
+	return names
 }
 
 // Origin returns the template file and line that line (from 1) of the WGSL was made from. It returns "" and 0 for

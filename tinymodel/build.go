@@ -20,6 +20,9 @@ type builder struct {
 
 func newBuilder(o Options) (*builder, error) {
 	f, err := weights.FormatOf(o.Format)
+	if err == nil && !weights.CanEncode(f) {
+		err = fmt.Errorf("%v can be read but not written", f)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("option Format: %w", err)
 	}

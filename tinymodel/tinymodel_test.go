@@ -193,7 +193,7 @@ func TestMetadata(t *testing.T) {
 
 // Matrices have the asked type where their rows fit its blocks, and F16 elsewhere; vectors stay F32.
 func TestFormats(t *testing.T) {
-	for _, typ := range []gguf.Type{gguf.F32, gguf.F16, gguf.BF16, gguf.Q4_0, gguf.Q4_1, gguf.Q5_0, gguf.Q5_1, gguf.Q8_0} {
+	for _, typ := range []gguf.Type{gguf.F32, gguf.F16, gguf.BF16, gguf.Q4_0, gguf.Q4_1, gguf.Q5_0, gguf.Q5_1, gguf.Q8_0, gguf.Q4_K} {
 		o := Default()
 		o.Format, o.QKVBias, o.OutputBias, o.RopeFreqs, o.Layers = typ, true, true, true, 1
 		f, _ := model(t, o)
@@ -307,7 +307,8 @@ func TestReject(t *testing.T) {
 		{"a head has -2 elements", func(o *Options) { o.HeadDim = -2 }},
 		{"a head has 262144 elements", func(o *Options) { o.HeadDim = 1 << 18 }},
 		{"elements, expected at most", func(o *Options) { o.Vocab, o.Dim, o.HeadDim = 1<<20, 1<<20, 2 }},
-		{"Format: tensor type Q4_K is not supported", func(o *Options) { o.Format = gguf.Q4_K }},
+		{"Format: tensor type Q8_K is not supported", func(o *Options) { o.Format = gguf.Q8_K }},
+		{"Format: Q6_K can be read but not written", func(o *Options) { o.Format = gguf.Q6_K }},
 		{"Eps is -1", func(o *Options) { o.Eps = -1 }},
 		{"Eps is NaN", func(o *Options) { o.Eps = nan }},
 		{"Eps is +Inf", func(o *Options) { o.Eps = inf }},

@@ -24,7 +24,8 @@ type Slot struct {
 	// Optional says that a file may lack the tensor. Matrix and Vector are then left as they are.
 	Optional bool
 
-	// Matrix receives the uploaded weight [Rows, N] in the file's encoding, which may be any that FormatOf knows.
+	// Matrix receives the uploaded weight [Rows, N], in the file's encoding where the backend takes it, which may be any
+	// that FormatOf knows.
 	Matrix *backend.Weight
 
 	// Vector receives the tensor [Rows, N], decoded to f32; the file may hold F32, F16 or BF16. A Tensor that is valid
@@ -128,7 +129,7 @@ func (s *Slot) reject(t *gguf.Tensor) string {
 	f, err := FormatOf(t.Type)
 	switch {
 	case err != nil:
-		return fmt.Sprintf("%s in one of %v", want, backend.Formats())
+		return fmt.Sprintf("%s in one of %v", want, backend.AllFormats())
 	case s.vector() && f.Block() > 1:
 		return fmt.Sprintf("%s in F32, F16 or BF16", want)
 	case s.N%f.Block() != 0:

@@ -27,7 +27,7 @@ func testFile(t *testing.T, entries ...entry) *gguf.File {
 		for _, d := range e.dims {
 			n *= d
 		}
-		size := n / 256 * 144 // Q4_K, the only type here without a decoder
+		size := n / 256 * 292 // Q8_K, the only type here without a decoder
 		if f, err := FormatOf(e.typ); err == nil {
 			size = uint64(f.RowBytes(int(n)))
 		}
@@ -78,7 +78,7 @@ func TestBind(t *testing.T) {
 		{"matrix for a vector", entry{"w", gguf.F32, []uint64{9, 2}}, Slot{Rows: 1, N: 9, Vector: &v}, "found [9, 2] F32, expected [9]"},
 		{"column for a vector", entry{"w", gguf.F32, []uint64{1, 9}}, Slot{Rows: 1, N: 9, Vector: &v}, "found [1, 9] F32, expected [9]"},
 		{"quantized vector", entry{"w", gguf.Q8_0, []uint64{32}}, Slot{Rows: 1, N: 32, Vector: &v}, "found [32] Q8_0, expected [32] in F32, F16 or BF16"},
-		{"type without decoder", entry{"w", gguf.Q4_K, []uint64{256, 2}}, Slot{Rows: 2, N: 256, Matrix: &m}, "found [256, 2] Q4_K, expected [256, 2] in one of [F32 F16 BF16"},
+		{"type without decoder", entry{"w", gguf.Q8_K, []uint64{256, 2}}, Slot{Rows: 2, N: 256, Matrix: &m}, "found [256, 2] Q8_K, expected [256, 2] in one of [F32 F16 BF16"},
 		{"zero width", entry{"w", gguf.F32, []uint64{1}}, Slot{Rows: 0, N: 1, Matrix: &m}, "expected [1, 0]"},
 		{"negative width", entry{"w", gguf.F32, []uint64{1}}, Slot{Rows: 1, N: -1, Vector: &v}, "expected [-1]"},
 		{"both destinations", entry{"w", gguf.F32, []uint64{1}}, Slot{Rows: 1, N: 1, Matrix: &m, Vector: &v}, "slot w: takes a matrix and a vector"},

@@ -11,10 +11,10 @@ import (
 // staging memory for a whole model.
 const flushBytes = 64 << 20
 
-// Load uploads the tensor of every slot that Bind found and sets its Matrix or Vector. After each tensor it calls
-// progress, unless nil, with the bytes of the file uploaded so far, their total, and the tensor's name. A binding with an
-// Err, data that cannot be read and errors of the device are returned; all that was uploaded is then freed again and
-// each Matrix nil.
+// Load uploads the tensor of every slot that Bind found and sets its Matrix or Vector. A matrix in a format that the backend
+// does not take is re-encoded to F16; see Notes. After each tensor Load calls progress, unless nil, with the bytes of the
+// file uploaded so far, their total, and the tensor's name. A binding with an Err, data that cannot be read and errors of
+// the device are returned; all that was uploaded is then freed again and each Matrix nil.
 func (b *Binding) Load(be backend.Backend, progress func(done, total int64, name string)) error {
 	if err := b.Err(); err != nil {
 		return err
@@ -73,8 +73,9 @@ func (l *loader) load(s *Slot) error {
 		return fmt.Errorf("tensor %q: %w", s.Name, err)
 	}
 	if s.Matrix != nil {
-		*s.Matrix = l.be.LoadWeight(s.Name, f, s.Rows, s.N, data)
-		l.matrices = append(l.matrices, s.Matrix)
+		if err := l.matrix(s, f, data); err != nil {
+			return fmt.Errorf("tensor %q: %w", s.Name, err)
+		}
 	} else if err := l.vector(s, f, data); err != nil {
 		return fmt.Errorf("tensor %q: %w", s.Name, err)
 	}
@@ -88,6 +89,20 @@ func (l *loader) load(s *Slot) error {
 	if l.progress != nil {
 		l.progress(l.done, l.total, s.Name)
 	}
+	return nil
+}
+
+// matrix uploads data in a format that the backend takes.
+func (l *loader) matrix(s *Slot, f backend.Format, data []byte) error {
+	if held := Held(f, l.be.Takes); held != f {
+		to := make([]byte, s.Rows*held.RowBytes(s.N))
+		if err := Recode(to, held, data, f, s.Rows, s.N); err != nil {
+			return err
+		}
+		f, data = held, to
+	}
+	*s.Matrix = l.be.LoadWeight(s.Name, f, s.Rows, s.N, data)
+	l.matrices = append(l.matrices, s.Matrix)
 	return nil
 }
 

@@ -60,6 +60,9 @@ func (d *device) Alloc(name string, rows, n int) backend.Tensor {
 	return backend.Tensor{Buf: memory{name, rows * n}, Rows: rows, N: n, Stride: n}
 }
 
+// Takes accepts what every backend takes.
+func (d *device) Takes(f backend.Format) bool { return slices.Contains(backend.Formats(), f) }
+
 func (d *device) Free(t backend.Tensor) {
 	if t.Valid() {
 		delete(d.live, t.Buf.(memory).name)
@@ -238,7 +241,7 @@ func TestLoadArenaShape(t *testing.T) {
 
 func TestDecodeTensor(t *testing.T) {
 	f := testFile(t,
-		entry{"k", gguf.Q4_K, []uint64{256}},
+		entry{"k", gguf.Q8_K, []uint64{256}},
 		entry{"half", gguf.F16, []uint64{3, 2, 2}},
 	)
 	v, err := DecodeTensor(f, "half")
@@ -254,7 +257,7 @@ func TestDecodeTensor(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"gone": `tensor "gone": missing`,
-		"k":    `tensor "k": tensor type Q4_K is not supported`,
+		"k":    `tensor "k": tensor type Q8_K is not supported`,
 	} {
 		if _, err := DecodeTensor(f, name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, expected %q", name, err, want)

@@ -9,43 +9,6 @@ import (
 	"cera/check"
 )
 
-func testRoPE(t *testing.T, be backend.Backend) {
-	for _, c := range []struct{ rows, heads, headDim, rotDim, pad int }{
-		{1, 1, 2, 2, 0}, {3, 4, 8, 8, 0}, {5, 3, 24, 24, 7}, {2, 8, 64, 32, 0}, {17, 2, 128, 128, 5}, {1, 32, 80, 20, 0},
-	} {
-		table := put(be, 40, c.rotDim, c.rotDim, func(r, i int) float32 {
-			angle := float64(r) * float64(i/2+1) * 0.37
-			if i%2 == 0 {
-				return float32(math.Cos(angle))
-			}
-			return float32(math.Sin(angle))
-		})
-		x := put(be, c.rows, c.heads*c.headDim, c.heads*c.headDim+c.pad, random(1, 1))
-		at := make([]uint32, c.rows)
-		for i := range at {
-			at[i] = uint32((i*23 + 39) % 40)
-		}
-		pos := ids(be, at)
-		be.RoPE(x.t, pos, table.t, backend.RoPE{HeadDim: c.headDim, RotDim: c.rotDim})
-		x.expect(t, fmt.Sprintf("%+v", c), func(r, i int) (float64, float64) {
-			j := i % c.headDim
-			if j >= c.rotDim {
-				return float64(x.at(r, i)), 0
-			}
-			cos, sin := float64(table.at(int(at[r]), j&^1)), float64(table.at(int(at[r]), j|1))
-			first, second := float64(x.at(r, i&^1)), float64(x.at(r, i|1))
-			want, abs := first*cos-second*sin, math.Abs(first*cos)+math.Abs(second*sin)
-			if j%2 == 1 {
-				want, abs = first*sin+second*cos, math.Abs(first*sin)+math.Abs(second*cos)
-			}
-			return want, check.DotBound(2, abs)
-		})
-		x.free()
-		table.free()
-		be.Free(pos)
-	}
-}
-
 func testStoreKV(t *testing.T, be backend.Backend) {
 	for _, n := range []int{1, 24, 64, 257} {
 		at := []uint32{9, 3, 4, 0}
@@ -66,76 +29,159 @@ func testStoreKV(t *testing.T, be backend.Backend) {
 				return float64(poison), 0
 			})
 		}
-		for _, o := range []*operand{k, v, kc, vc} {
-			o.free()
-		}
+		freeAll(k, v, kc, vc)
 		be.Free(pos)
 	}
 }
 
+// attentionCase is one shape of attention.
+type attentionCase struct {
+	heads, kv, headDim, pad int
+	scale                   float32
+	at                      []uint32 // positions of the rows
+	window                  int
+	softcap                 float32
+	sinks                   []float32 // repeated over the heads; none where empty
+}
+
 func testAttention(t *testing.T, be backend.Backend) {
-	for _, c := range []struct {
-		heads, kv, headDim, pad int
-		scale                   float32
-		at                      []uint32
-	}{
-		{1, 1, 1, 0, 1, []uint32{0}},
-		{4, 4, 8, 0, 0.35, []uint32{0, 1, 2, 3, 4}},
-		{8, 4, 8, 3, 0.35, []uint32{63, 64, 65}},
-		{6, 1, 24, 0, 0.2, []uint32{127, 128, 0, 129}},
-		{4, 2, 80, 1, 0.11, []uint32{300}},
-		{2, 2, 128, 0, 0.09, []uint32{255, 256, 257}},
-		{2, 1, 256, 0, 0.06, []uint32{70, 71}},
-		{3, 3, 31, 2, 4, []uint32{19, 20}}, // scores so large that one position takes all
+	for _, c := range []attentionCase{
+		{heads: 1, kv: 1, headDim: 1, scale: 1, at: []uint32{0}},
+		{heads: 4, kv: 4, headDim: 8, scale: 0.35, at: []uint32{0, 1, 2, 3, 4}},
+		{heads: 8, kv: 4, headDim: 8, pad: 3, scale: 0.35, at: []uint32{63, 64, 65}},
+		{heads: 6, kv: 1, headDim: 24, scale: 0.2, at: []uint32{127, 128, 0, 129}},
+		{heads: 4, kv: 2, headDim: 80, pad: 1, scale: 0.11, at: []uint32{300}},
+		{heads: 2, kv: 2, headDim: 128, scale: 0.09, at: []uint32{255, 256, 257}},
+		{heads: 2, kv: 1, headDim: 256, scale: 0.06, at: []uint32{70, 71}},
+		// Scores so large that one position takes all.
+		{heads: 3, kv: 3, headDim: 31, pad: 2, scale: 4, at: []uint32{19, 20}},
 	} {
-		ctx := int(c.at[len(c.at)-1]) + 200
-		q := put(be, len(c.at), c.heads*c.headDim, c.heads*c.headDim+c.pad, random(1, 1))
-		// Rows past a token's position must not be read: they hold poison, which would show.
-		last := uint32(0)
-		for _, p := range c.at {
-			last = max(last, p)
+		attention(t, be, c)
+	}
+	// Windows, from positions that they do not reach past to positions far beyond them.
+	for _, window := range []uint32{1, 3, 64, 130} {
+		for k, p := range []uint32{0, 1, window - 1, window, window + 1, 2 * window, 300} {
+			attention(t, be, attentionCase{heads: 4, kv: 2, headDim: 24, pad: k % 3, scale: 0.2, at: []uint32{p}, window: int(window)})
 		}
-		fill := func(seed uint64) *operand {
-			value := random(seed, 1)
-			return put(be, ctx, c.kv*c.headDim, c.kv*c.headDim, func(r, i int) float32 {
-				if r > int(last) {
-					return poison
-				}
-				return value(r, i)
-			})
+		attention(t, be, attentionCase{heads: 2, kv: 1, headDim: 16, scale: 0.25, window: int(window),
+			at: []uint32{0, 1, 2, 3, 63, 64, 65, 127, 128, 129, 130, 131, 190, 260}})
+	}
+	attention(t, be, attentionCase{heads: 2, kv: 1, headDim: 16, scale: 0.25, at: []uint32{5, 130}, window: 1 << 30})
+	// Softcaps, from one that hardly shows to one that levels all scores.
+	for _, limit := range []float32{50, 3, 0.25} {
+		attention(t, be, attentionCase{heads: 4, kv: 2, headDim: 24, scale: 0.2, at: []uint32{0, 40, 129}, softcap: limit})
+		attention(t, be, attentionCase{heads: 3, kv: 1, headDim: 31, pad: 1, scale: 4, at: []uint32{7, 130}, softcap: limit})
+	}
+	// Sinks: of the scores' size, some that take all, some that take nothing.
+	for _, sinks := range [][]float32{{0, 1.5, -2, 6}, {-1e30, -200, -60, 60}, {100, 88, 200, 1e30}} {
+		attention(t, be, attentionCase{heads: 4, kv: 2, headDim: 24, pad: 2, scale: 0.2, at: []uint32{0, 5, 127, 128, 200}, sinks: sinks})
+	}
+	// All of it together.
+	for _, window := range []int{1, 3, 64, 130} {
+		attention(t, be, attentionCase{heads: 12, kv: 3, headDim: 40, pad: 5, scale: 0.3, window: window, softcap: 5,
+			at: []uint32{0, 2, 63, 64, 129, 130, 131, 270}, sinks: []float32{0.5, -3, 4, -1e30, 30, 1, -0.25}})
+	}
+}
+
+// attention checks one shape. Cache rows that no row of the batch may see must not be read: their values are poison,
+// and their keys are zeros in some and poison in others, so that whatever the query is, one of them has a weight that
+// would show.
+func attention(t *testing.T, be backend.Backend, c attentionCase) {
+	t.Helper()
+	first := func(p uint32) int {
+		if c.window == 0 {
+			return 0
 		}
-		k, v := fill(2), fill(3)
-		dst := poisoned(be, len(c.at), c.heads*c.headDim, c.heads*c.headDim+c.pad)
-		pos := ids(be, c.at)
-		be.Attention(dst.t, q.t, backend.KV{K: k.t, V: v.t}, pos,
-			backend.Attention{NHead: c.heads, NKV: c.kv, HeadDim: c.headDim, Scale: c.scale})
-		what := fmt.Sprintf("%d heads on %d of %d at %v", c.heads, c.kv, c.headDim, c.at)
-		dst.expect(t, what, func(r, i int) (float64, float64) {
-			h, col := i/c.headDim, i%c.headDim
-			base := h / (c.heads / c.kv) * c.headDim
-			scores := make([]float64, c.at[r]+1)
-			top, size := math.Inf(-1), 0.0
-			for j := range scores {
+		return max(0, int(p)+1-c.window)
+	}
+	ctx := 0
+	for _, p := range c.at {
+		ctx = max(ctx, int(p)+200)
+	}
+	seen := make([]bool, ctx)
+	for _, p := range c.at {
+		for j := first(p); j <= int(p); j++ {
+			seen[j] = true
+		}
+	}
+	width := c.kv * c.headDim
+	key, value := random(2, 1), random(3, 1)
+	k := put(be, ctx, width, width+c.pad, func(r, i int) float32 {
+		switch v := key(r, i); {
+		case seen[r]:
+			return v
+		case r%2 == 0:
+			return 0
+		}
+		return poison
+	})
+	v := put(be, ctx, width, width+2*c.pad, func(r, i int) float32 {
+		if v := value(r, i); seen[r] {
+			return v
+		}
+		return poison
+	})
+	q := put(be, len(c.at), c.heads*c.headDim, c.heads*c.headDim+c.pad, random(1, 1))
+	dst := poisoned(be, len(c.at), c.heads*c.headDim, c.heads*c.headDim+c.pad)
+	pos := ids(be, c.at)
+	p := backend.Attention{NHead: c.heads, NKV: c.kv, HeadDim: c.headDim, Scale: c.scale, Window: c.window, Softcap: c.softcap}
+	operands := []*operand{q, k, v}
+	if len(c.sinks) > 0 {
+		sinks := put(be, 1, c.heads, c.heads, func(_, h int) float32 { return c.sinks[h%len(c.sinks)] })
+		p.Sinks = sinks.t
+		operands = append(operands, sinks)
+	}
+	be.Attention(dst.t, q.t, backend.KV{K: k.t, V: v.t}, pos, p)
+	what := fmt.Sprintf("%+v", c)
+	// The weights of one row and head serve every element of the head.
+	row, head := -1, -1
+	var weights []float64
+	var size, sink float64
+	dst.expect(t, what, func(r, i int) (float64, float64) {
+		h, lo := i/c.headDim, first(c.at[r])
+		base := h / (c.heads / c.kv) * c.headDim
+		if r != row || h != head {
+			row, head, size, sink = r, h, 0, 0
+			weights = make([]float64, int(c.at[r])+1-lo)
+			for j := range weights {
 				var abs float64
 				for d := range c.headDim {
-					p := float64(q.at(r, h*c.headDim+d)) * float64(k.at(j, base+d)) * float64(c.scale)
-					scores[j] += p
+					p := float64(q.at(r, h*c.headDim+d)) * float64(k.at(lo+j, base+d)) * float64(c.scale)
+					weights[j] += p
 					abs += math.Abs(p)
 				}
-				top, size = math.Max(top, scores[j]), math.Max(size, abs)
+				if c.softcap > 0 {
+					weights[j] = float64(c.softcap) * math.Tanh(weights[j]/float64(c.softcap))
+				}
+				size = math.Max(size, abs)
 			}
-			var sum, out, abs float64
-			for j, s := range scores {
-				e := math.Exp(s - top)
-				sum += e
-				out += e * float64(v.at(j, base+col))
-				abs += e * math.Abs(float64(v.at(j, base+col)))
+			scores := weights
+			if len(c.sinks) > 0 {
+				sink = float64(c.sinks[h%len(c.sinks)])
+				scores = append(weights[:len(weights):len(weights)], sink)
 			}
-			return out / sum, check.AttentionBound(c.headDim, len(scores), size, abs/sum)
-		})
-		for _, o := range []*operand{q, k, v, dst} {
-			o.free()
+			top, sum := math.Inf(-1), 0.0
+			for _, s := range scores {
+				top = math.Max(top, s)
+			}
+			for _, s := range scores {
+				sum += math.Exp(s - top)
+			}
+			for j, s := range weights {
+				weights[j] = math.Exp(s-top) / sum
+			}
 		}
-		be.Free(pos)
+		var out, abs float64
+		for j, w := range weights {
+			x := float64(v.at(lo+j, base+i%c.headDim))
+			out += w * x
+			abs += w * math.Abs(x)
+		}
+		return out, check.AttendBound(p, len(weights), size, sink, abs)
+	})
+	for _, o := range operands {
+		o.unchanged(t, what+": an input")
 	}
+	freeAll(append(operands, dst)...)
+	be.Free(pos)
 }

@@ -27,14 +27,26 @@ func RunAll(t *testing.T, open func(t *testing.T) backend.Backend) {
 		{"FusedResidualRMSNorm", testFusedNorm},
 		{"NormRows", testNormRows},
 		{"NormsAgree", testNormsAgree},
+		{"LayerNorm", testLayerNorm},
+		{"Formats", testFormats},
 		{"Embed", testEmbed},
 		{"MatMul", testMatMul},
 		{"RoPE", testRoPE},
 		{"StoreKV", testStoreKV},
 		{"Attention", testAttention},
+		{"Act", testAct},
 		{"GatedAct", testGatedAct},
 		{"AddBias", testAddBias},
+		{"Add", testAdd},
+		{"Scale", testScale},
+		{"Softcap", testSoftcap},
+		{"Route", testRoute},
+		{"ExpertMatMul", testExpertMatMul},
+		{"ExpertBias", testExpertBias},
+		{"Combine", testCombine},
+		{"AddGated", testAddGated},
 		{"Repeat", testRepeat},
+		{"RepeatExperts", testRepeatExperts},
 	} {
 		t.Run(s.name, func(t *testing.T) { s.run(t, be) })
 	}
@@ -86,25 +98,46 @@ func (o *operand) whole() backend.Tensor {
 	return t
 }
 
-// expect reads the operand back and compares every row with want within bound, and the gaps with poison, bit for bit.
-func (o *operand) expect(t *testing.T, what string, want func(r, i int) (want, bound float64)) {
+// read returns the operand's rows and gaps as they stand on the device, after checking that the gaps hold poison, bit
+// for bit.
+func (o *operand) read(t *testing.T, what string) []float32 {
 	t.Helper()
 	got := make([]float32, len(o.host))
 	if err := o.be.Read(got, o.whole()); err != nil {
 		t.Fatalf("%s: %v", what, err)
 	}
 	for r := range o.t.Rows {
-		for i := range o.t.Stride {
-			g := got[r*o.t.Stride+i]
-			if i >= o.t.N {
-				if math.Float32bits(g) != math.Float32bits(poison) {
-					t.Fatalf("%s: gap after row %d, word %d was overwritten with %g", what, r, i, g)
-				}
-				continue
+		for i := o.t.N; i < o.t.Stride; i++ {
+			if g := got[r*o.t.Stride+i]; math.Float32bits(g) != math.Float32bits(poison) {
+				t.Fatalf("%s: gap after row %d, word %d was overwritten with %g", what, r, i, g)
 			}
+		}
+	}
+	return got
+}
+
+// expect reads the operand back and compares every row with want within bound.
+func (o *operand) expect(t *testing.T, what string, want func(r, i int) (want, bound float64)) {
+	t.Helper()
+	got := o.read(t, what)
+	for r := range o.t.Rows {
+		for i, g := range got[r*o.t.Stride:][:o.t.N] {
 			w, bound := want(r, i)
 			if d := math.Abs(float64(g) - w); !(d <= bound) {
 				t.Fatalf("%s: [%d, %d] is %g, want %g: off by %.3g, bound %.3g", what, r, i, g, w, d, bound)
+			}
+		}
+	}
+}
+
+// expectU32 reads the operand back as u32 words and compares every row with want.
+func (o *operand) expectU32(t *testing.T, what string, want func(r, i int) uint32) {
+	t.Helper()
+	got := o.read(t, what)
+	for r := range o.t.Rows {
+		for i, g := range got[r*o.t.Stride:][:o.t.N] {
+			if w := want(r, i); math.Float32bits(g) != w {
+				t.Fatalf("%s: [%d, %d] is %d, want %d", what, r, i, math.Float32bits(g), w)
 			}
 		}
 	}

@@ -1,13 +1,11 @@
 package backendtest
 
 import (
-	"bytes"
 	"fmt"
 	"testing"
 	"time"
 
 	"cera/backend"
-	"cera/weights"
 )
 
 // flushEvery is how many ops a benchmark records between two waits: enough to keep a device busy, few enough to stay
@@ -22,6 +20,7 @@ func BenchAll(b *testing.B, open func(b *testing.B) backend.Backend) {
 		b.Run(fmt.Sprintf("ceiling/%dx4096", rows), func(b *testing.B) { benchCeiling(b, be, rows, 4096) })
 		b.Run(fmt.Sprintf("add_rmsnorm_batch/%dx4096", rows), func(b *testing.B) { benchAddRMSNorm(b, be, rows, 4096) })
 		b.Run(fmt.Sprintf("fused_residual_rms_norm/%dx4096", rows), func(b *testing.B) { benchFusedNorm(b, be, rows, 4096) })
+		b.Run(fmt.Sprintf("layer_norm/%dx4096", rows), func(b *testing.B) { benchLayerNorm(b, be, rows, 4096) })
 	}
 	for _, n := range []int{4095, 5120, 7168, 8193, 16384} {
 		b.Run(fmt.Sprintf("add_rmsnorm_batch/4096x%d", n), func(b *testing.B) { benchAddRMSNorm(b, be, 4096, n) })
@@ -29,7 +28,14 @@ func BenchAll(b *testing.B, open func(b *testing.B) backend.Backend) {
 	for _, f := range []backend.Format{backend.F16, backend.Q8_0, backend.Q4_0} {
 		for _, rows := range []int{1, 512} {
 			b.Run(fmt.Sprintf("matmul/%s/%dx14336x4096", f, rows), func(b *testing.B) { benchMatMul(b, be, f, rows, 14336, 4096) })
+			b.Run(fmt.Sprintf("expert_matmul/%s/%dx8of64x1024x2048", f, rows), func(b *testing.B) { benchExperts(b, be, f, rows, 8, 64, 1024, 2048) })
 		}
+	}
+	for _, rows := range []int{1, 512} {
+		b.Run(fmt.Sprintf("route/%dx8of128", rows), func(b *testing.B) { benchRoute(b, be, rows, 8, 128) })
+	}
+	for _, c := range []struct{ rows, ctx, window int }{{1, 4096, 0}, {1, 4096, 1024}, {512, 1024, 0}, {512, 1024, 128}} {
+		b.Run(fmt.Sprintf("attention/%dof%d/window%d", c.rows, c.ctx, c.window), func(b *testing.B) { benchAttention(b, be, c.rows, c.ctx, c.window) })
 	}
 }
 
@@ -85,32 +91,11 @@ func benchFusedNorm(b *testing.B, be backend.Backend, rows, n int) {
 	freeAll(arena)
 }
 
-// benchMatMul cycles through copies of the weight, so that no cache answers. The rows of a copy are 64 random ones again
-// and again: zeros would run at another speed.
-func benchMatMul(b *testing.B, be backend.Backend, f backend.Format, rows, m, k int) {
-	values, value := make([]float32, 64*k), random(4, 1)
-	for i := range values {
-		values[i] = value(0, i)
-	}
-	some := make([]byte, 64*f.RowBytes(k))
-	if err := weights.Encode(some, f, values); err != nil {
-		b.Fatal(err)
-	}
-	ws := make([]backend.Weight, 4)
-	for i := range ws {
-		ws[i] = be.LoadWeight("bench", f, m, k, bytes.Repeat(some, m/64))
-	}
-	x, y := put(be, rows, k, k, random(1, 1)), poisoned(be, rows, m, m)
-	i := 0
-	unit, perOp := "GFLOP/s", 2*float64(rows)*float64(m)*float64(k)
-	if rows == 1 {
-		unit, perOp = "GB/s", float64(m*f.RowBytes(k))
-	}
-	timed(b, be, perOp, unit, func() { be.MatMul(y.t, x.t, ws[i%len(ws)]); i++ })
-	for _, w := range ws {
-		be.FreeWeight(w)
-	}
-	freeAll(x, y)
+func benchLayerNorm(b *testing.B, be backend.Backend, rows, n int) {
+	x, w, bias := put(be, rows, n, n, random(1, 1)), put(be, 1, n, n, random(2, 1)), put(be, 1, n, n, random(3, 1))
+	h := poisoned(be, rows, n, n)
+	timed(b, be, 2*4*float64(rows*n), "GB/s", func() { be.LayerNorm(h.t, x.t, w.t, bias.t, 1e-5) })
+	freeAll(x, w, bias, h)
 }
 
 func freeAll(list ...*operand) {

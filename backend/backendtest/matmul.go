@@ -1,10 +1,11 @@
 package backendtest
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"cera/backend"
@@ -22,44 +23,77 @@ type matrix struct {
 func (m *matrix) at(r, i int) float32 { return m.decoded[r*m.n+i] }
 
 // encode makes a random matrix in a format. Values that stand for edge cases of the encoding are among them: signed
-// zeros, subnormal halves, the largest half.
+// zeros, subnormal halves, and in a format of blocks one whose scales are subnormal halves.
 func encode(t *testing.T, be backend.Backend, f backend.Format, rows, n int, seed uint64) *matrix {
 	t.Helper()
-	rng := rand.New(rand.NewPCG(seed, uint64(f)))
-	values := make([]float32, rows*n)
-	for i := range values {
-		values[i] = float32(rng.NormFloat64())
-	}
-	for i, v := range []float32{0, float32(math.Copysign(0, -1)), 0x1p-24, -0x1.ffcp-15, 0x1p-14} {
-		if f.Block() == 1 && i < len(values) {
-			values[i] = v
+	data := RandomBlocks(f, rows, n, seed)
+	m := &matrix{decoded: make([]float32, rows*n), n: n}
+	if f.Block() == 1 {
+		rng := rand.New(rand.NewPCG(seed, uint64(f)))
+		for i := range m.decoded {
+			m.decoded[i] = float32(rng.NormFloat64())
+		}
+		copy(m.decoded, []float32{0, float32(math.Copysign(0, -1)), 0x1p-24, -0x1.ffcp-15, 0x1p-14})
+		if err := weights.Encode(data, f, m.decoded); err != nil {
+			t.Fatal(err)
 		}
 	}
-	data := make([]byte, rows*f.RowBytes(n))
-	if err := weights.Encode(data, f, values); err != nil {
-		t.Fatal(err)
-	}
-	// A block whose scale is a subnormal half.
-	if f.Block() > 1 && rows > 1 {
-		binary.LittleEndian.PutUint16(data[f.RowBytes(n):], 0x8155)
-	}
-	m := &matrix{be.LoadWeight(fmt.Sprintf("test %s", f), f, rows, n, data), make([]float32, rows*n), n}
 	if err := weights.Decode(m.decoded, f, data); err != nil {
 		t.Fatal(err)
 	}
+	m.w = be.LoadWeight(fmt.Sprintf("test %s", f), f, rows, n, data)
 	return m
 }
 
 // widths returns row lengths in elements that a format can have, and that no wide load divides.
 func widths(f backend.Format) []int {
-	if f.Block() > 1 {
-		return []int{32, 96, 352, 1056}
+	switch block := f.Block(); {
+	case block == 1:
+		return []int{1, 3, 31, 64, 257, 1025}
+	case block <= 32:
+		return []int{block, 3 * block, 11 * block, 33 * block}
+	default:
+		return []int{block, 3 * block, 5 * block}
 	}
-	return []int{1, 3, 31, 64, 257, 1025}
 }
 
+// taken returns the formats that a backend takes, which must be all of Formats.
+func taken(t *testing.T, be backend.Backend) []backend.Format {
+	t.Helper()
+	var fs []backend.Format
+	for _, f := range backend.AllFormats() {
+		if be.Takes(f) {
+			fs = append(fs, f)
+		} else if slices.Contains(backend.Formats(), f) {
+			t.Errorf("%v is not taken", f)
+		}
+	}
+	return fs
+}
+
+// testFormats holds Takes against LoadWeight: what is not taken, and what no format is, must be refused.
+func testFormats(t *testing.T, be backend.Backend) {
+	unknown := backend.Format(len(backend.AllFormats()))
+	for _, f := range append(backend.AllFormats(), unknown, 255) {
+		n, data := 256, []byte(nil)
+		if f.Known() {
+			data = RandomBlocks(f, 2, n, 1)
+		}
+		w := be.LoadWeight("any format", f, 2, n, data)
+		err := be.Flush()
+		switch {
+		case be.Takes(f) && (err != nil || w == nil || !f.Known()):
+			t.Errorf("%v is taken, but loaded with error %v", f, err)
+		case !be.Takes(f) && (err == nil || !strings.Contains(err.Error(), f.String())):
+			t.Errorf("%v is not taken, but loaded with error %v", f, err)
+		}
+		be.FreeWeight(w)
+	}
+}
+
+// testEmbed compares bits: the sign of a zero counts as well.
 func testEmbed(t *testing.T, be backend.Backend) {
-	for _, f := range backend.Formats() {
+	for _, f := range taken(t, be) {
 		for _, n := range widths(f) {
 			const vocab = 37
 			table := encode(t, be, f, vocab, n, 1)
@@ -67,9 +101,19 @@ func testEmbed(t *testing.T, be backend.Backend) {
 			dst := poisoned(be, len(tokens), n, n+3)
 			pos := ids(be, tokens)
 			be.Embed(dst.t, table.w, pos)
-			dst.expect(t, fmt.Sprintf("%s, n %d", f, n), func(r, i int) (float64, float64) {
+			what := fmt.Sprintf("%s, n %d", f, n)
+			dst.expect(t, what, func(r, i int) (float64, float64) {
 				return float64(table.at(int(tokens[r]), i)), 0
 			})
+			got := make([]float32, len(tokens)*n)
+			if err := be.Read(got, dst.t); err != nil {
+				t.Fatal(err)
+			}
+			for i, g := range got {
+				if w := table.at(int(tokens[i/n]), i%n); math.Float32bits(g) != math.Float32bits(w) {
+					t.Fatalf("%s: [%d, %d] is %g, want %g", what, i/n, i%n, g, w)
+				}
+			}
 			dst.free()
 			be.Free(pos)
 			be.FreeWeight(table.w)
@@ -77,8 +121,10 @@ func testEmbed(t *testing.T, be backend.Backend) {
 	}
 }
 
+// testMatMul covers the matrix-vector product and the product of many rows in every format, with row lengths and row
+// counts that no tile divides.
 func testMatMul(t *testing.T, be backend.Backend) {
-	for _, f := range backend.Formats() {
+	for _, f := range taken(t, be) {
 		for j, k := range widths(f) {
 			for _, rows := range []int{1, 2, 7, 8, 9, 33, 70} {
 				m := []int{1, 5, 64, 131}[(j+rows)%4]

@@ -11,11 +11,14 @@ import (
 
 var epsilons = []float32{0, 1e-6, 1e-5, 0.1}
 
-// normInputs are kinds of rows; the sums of squares of the largest stay within float32.
-var normInputs = []struct {
+// normInput is a kind of row.
+type normInput struct {
 	name  string
 	value func(seed uint64) func(r, i int) float32
-}{
+}
+
+// normInputs are kinds of rows; the sums of squares of the largest stay within float32.
+var normInputs = []normInput{
 	{"ordinary", func(s uint64) func(r, i int) float32 { return random(s, 1) }},
 	{"near zero", func(s uint64) func(r, i int) float32 { return random(s, 1e-12) }},
 	{"large", func(s uint64) func(r, i int) float32 { return random(s, 1e15) }},

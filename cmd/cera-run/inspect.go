@@ -60,10 +60,13 @@ type inspection struct {
 	Types        []typeTotal       `json:"types"`    // by first appearance
 	Bytes        uint64            `json:"tensor_bytes"`
 	Elements     uint64            `json:"elements"`
-	Architecture any               `json:"architecture"` // the row it resolves to, or null
+	Architecture map[string]string `json:"architecture"` // what it resolves to, or null
 	Missing      []string          `json:"missing"`
 	Unused       []string          `json:"unused"`
+	GPU          []string          `json:"gpu_notes"`         // what a GPU holds in another format than the file
 	Problem      string            `json:"problem,omitempty"` // why the file cannot run
+
+	properties []engine.Property // of Architecture, in order
 }
 
 type inspectedKey struct {
@@ -89,7 +92,7 @@ type typeTotal struct {
 const longArray = 16
 
 func inspect(f *gguf.File) *inspection {
-	in := &inspection{File: f.Path, Version: f.Version, Alignment: f.Alignment, Missing: []string{}, Unused: []string{}}
+	in := &inspection{File: f.Path, Version: f.Version, Alignment: f.Alignment, Missing: []string{}, Unused: []string{}, GPU: []string{}}
 	for _, kv := range f.Keys {
 		value := kv.Value
 		if v := reflect.ValueOf(value); v.Kind() == reflect.Slice && v.Len() > longArray {
@@ -116,9 +119,14 @@ func inspect(f *gguf.File) *inspection {
 		in.Problem = err.Error()
 	}
 	if r != nil {
-		in.Architecture = r.Config
+		in.Architecture = map[string]string{}
+		in.properties = r.Config.Properties()
+		for _, p := range in.properties {
+			in.Architecture[p.Name] = p.Value
+		}
 		in.Missing = append(in.Missing, r.Binding.Missing...)
 		in.Unused = append(in.Unused, r.Binding.Unused...)
+		in.GPU = append(in.GPU, r.GPUNotes()...)
 	}
 	return in
 }
@@ -156,9 +164,14 @@ func (in *inspection) print(out io.Writer, all bool) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	if in.Architecture != nil {
-		fmt.Fprintf(out, "\narchitecture: %+v\n", in.Architecture)
+	fmt.Fprintln(out)
+	for _, p := range in.properties {
+		fmt.Fprintf(w, "%s\t%s\n", p.Name, p.Value)
 	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
 	for _, list := range []struct {
 		what  string
 		names []string
@@ -166,6 +179,9 @@ func (in *inspection) print(out io.Writer, all bool) error {
 		if len(list.names) > 0 {
 			fmt.Fprintf(out, "%s: %s\n", list.what, strings.Join(list.names, ", "))
 		}
+	}
+	for _, note := range in.GPU {
+		fmt.Fprintf(out, "on a GPU: %s\n", note)
 	}
 	if in.Problem != "" {
 		_, err := fmt.Fprintf(out, "\nIt cannot run: %s\n", in.Problem)

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"cera/engine"
+	"cera/gguf"
 )
 
 func TestMain(m *testing.M) {
@@ -48,7 +49,16 @@ func TestScripts(t *testing.T) {
 					env.Setenv(name, v)
 				}
 			}
-			return nil
+			// A good file of an architecture that is not in the table.
+			w := gguf.NewWriter()
+			w.Set("general.architecture", "mamba")
+			w.Add("token_embd.weight", gguf.F32, []uint64{2, 2}, make([]byte, 16))
+			f, err := os.Create(filepath.Join(env.WorkDir, "mamba.gguf"))
+			if err != nil {
+				return err
+			}
+			_, err = w.WriteTo(f)
+			return errors.Join(err, f.Close())
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {

@@ -19,6 +19,7 @@ type runOptions struct {
 	ubatch  int
 	ctx     int
 	norms   string
+	kernels string
 	tokens  string
 	quiet   bool
 }
@@ -30,6 +31,7 @@ func (o *runOptions) flags(cmd *cobra.Command) {
 	f.IntVar(&o.ubatch, "ubatch", 512, "tokens a forward pass takes at most; longer inputs run in chunks")
 	f.IntVar(&o.ctx, "ctx", 0, fmt.Sprintf("positions in the KV cache (default the model's, at most %d)", engine.DefaultCtx))
 	f.StringVar(&o.norms, "norms", "auto", "which fused norm kernel runs: batch, arena, or auto for what the model needs")
+	f.StringVar(&o.kernels, "kernels", "", "use the WGSL files in `DIR` in place of the kernels of the same name")
 	f.StringVar(&o.tokens, "tokens", "", "token ids, as `1,2,3` (default 16 spread over the vocabulary)")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress, and no table where everything passed")
 }
@@ -50,7 +52,7 @@ func (o *runOptions) open(cmd *cobra.Command, args []string) (*engine.Engine, []
 	if err != nil {
 		return nil, nil, fmt.Errorf("--tokens: %w", err)
 	}
-	opts := engine.Options{Device: o.device, UBatch: o.ubatch, Ctx: o.ctx, Norms: norms}
+	opts := engine.Options{Device: o.device, UBatch: o.ubatch, Ctx: o.ctx, Norms: norms, Kernels: o.kernels}
 	if cmd.Flags().Changed("adapter") {
 		opts.Adapter = &o.adapter
 	}
@@ -60,6 +62,9 @@ func (o *runOptions) open(cmd *cobra.Command, args []string) (*engine.Engine, []
 	e, err := openModel(args, opts)
 	if err != nil {
 		return nil, nil, err
+	}
+	for _, note := range e.Notes() {
+		fmt.Fprintf(cmd.ErrOrStderr(), "note: %s, for the %s has no decoder for them\n", note, e.Info().Backend)
 	}
 	if tokens == nil {
 		c := e.Config()

@@ -1,0 +1,159 @@
+package layers
+
+import "cera/backend"
+
+// The steps of attention, of the MLP and of a mixture of experts, each one op of the backend.
+
+// headNorm norms queries or keys, a head at a time or all heads of a token together.
+func (p *pass) headNorm(dst scratch, x value, n *Norm, site string) value {
+	groups := 1
+	if p.m.QK == HeadQKNorm {
+		groups = x.N / p.m.HeadDim
+	}
+	return p.rms(value{dst.of(x.N).first(p.rows), site, p.layer}, x, n, groups)
+}
+
+// rope rotates queries or keys in place.
+func (p *pass) rope(b *Block, x value, op, site string) value {
+	shape := p.m.ropeShape()
+	p.be.RoPE(x.Tensor, p.pos, p.s.ropes[b.Rope], shape)
+	out := x.as(site, p.layer)
+	if line := p.did(OpRoPE, op, out, x); line != nil {
+		line.HeadDim, line.Rope, line.Turn = shape.HeadDim, shape, p.m.Ropes[b.Rope]
+		if line.Turn.Factors {
+			line.Weight = p.s.factors
+		}
+	}
+	return out
+}
+
+// store puts keys and values into the cache and returns its rows of these tokens.
+func (p *pass) store(k, v value) (keys, values value) {
+	kv := p.s.kv[p.layer]
+	p.be.StoreKV(kv, k.Tensor, v.Tensor, p.pos)
+	for _, c := range []struct {
+		dst   *value
+		cache backend.Tensor
+		src   value
+		op    string
+		site  string
+	}{{&keys, kv.K, k, "KV store of k", SiteCacheK}, {&values, kv.V, v, "KV store of v", SiteCacheV}} {
+		*c.dst = value{c.cache.Slice(p.from, p.from+p.rows), c.site, p.layer}
+		if line := p.did(OpStore, c.op, *c.dst, c.src); line != nil {
+			line.HeadDim = p.m.HeadDim
+		}
+	}
+	return keys, values
+}
+
+func (p *pass) attend(b *Block, q, keys, values value) value {
+	shape := backend.Attention{
+		NHead: b.Heads, NKV: b.KVHeads, HeadDim: p.m.HeadDim, Scale: p.m.AttnScale,
+		Window: b.Window, Softcap: p.m.AttnSoftcap, Sinks: b.Sinks.T,
+	}
+	out := value{p.s.kqv.of(q.N).first(p.rows), SiteKQVOut, p.layer}
+	p.be.Attention(out.Tensor, q.Tensor, p.s.kv[p.layer], p.pos, shape)
+	if line := p.did(OpAttention, "attention", out, q, keys, values); line != nil {
+		line.HeadDim, line.Attn = shape.HeadDim, shape
+		if b.Sinks.Has {
+			line.Weight = b.Sinks.Name
+		}
+	}
+	return out
+}
+
+func (p *pass) act(dst scratch, x value) value {
+	out := value{dst.first(p.rows), SiteFFNAct, p.layer}
+	p.be.Act(out.Tensor, x.Tensor, p.m.Act)
+	if line := p.did(OpAct, "activation", out, x); line != nil {
+		line.Act = p.m.Act
+	}
+	return out
+}
+
+// gatedAct works on as many rows as gate and up have.
+func (p *pass) gatedAct(dst scratch, gate, up value, site string) value {
+	out := value{dst.of(gate.N).first(gate.Rows), site, p.layer}
+	p.be.GatedAct(out.Tensor, gate.Tensor, up.Tensor, p.m.Act)
+	if line := p.did(OpGatedAct, "gated activation", out, gate, up); line != nil {
+		line.Act = p.m.Act
+	}
+	return out
+}
+
+// scale multiplies in place.
+func (p *pass) scale(x value, factor float32, site string, layer int) value {
+	p.be.Scale(x.Tensor, factor)
+	out := x.as(site, layer)
+	if line := p.did(OpScale, "scale", out, x); line != nil {
+		line.Factor = factor
+	}
+	return out
+}
+
+// softcap bends logits in place.
+func (p *pass) softcap(x value, limit float32, site string) value {
+	p.be.Softcap(x.Tensor, limit)
+	out := x.as(site, -1)
+	if line := p.did(OpSoftcap, "softcap", out, x); line != nil {
+		line.Factor = limit
+	}
+	return out
+}
+
+// ids are the experts of the last route, one a slot.
+func (p *pass) ids() backend.Tensor { return p.s.ids.View(0, 1, p.rows*p.m.ExpertsUsed) }
+
+func (p *pass) router() backend.Router {
+	return backend.Router{Kind: p.m.Router, Used: p.m.ExpertsUsed, Normalize: p.m.Normalize}
+}
+
+// route picks the experts of each token and returns their weights.
+func (p *pass) route(logits value) value {
+	used := p.m.ExpertsUsed
+	out := value{p.s.routeWeights.of(used).first(p.rows), SiteMoEWeights, p.layer}
+	p.be.Route(p.s.ids.View(0, p.rows, used), out.Tensor, logits.Tensor, p.router())
+	if line := p.did(OpRoute, "routing", out, logits); line != nil {
+		line.Router = p.router()
+	}
+	return out
+}
+
+// expertMatMul is a projection by each token's experts, to slots of n elements, ExpertsUsed a token. The logits say
+// which experts those are: the log has them as an input.
+func (p *pass) expertMatMul(dst scratch, x, logits value, w *Linear, n int, site string) value {
+	out := value{dst.of(n).first(p.rows * p.m.ExpertsUsed), site, p.layer}
+	p.be.ExpertMatMul(out.Tensor, x.Tensor, w.W, p.ids())
+	if w.Bias.Has {
+		p.be.ExpertBias(out.Tensor, w.Bias.T, p.ids())
+	}
+	if line := p.did(OpExpertMatMul, "expert matmul "+shortName(w.Name), out, x, logits); line != nil {
+		line.Weight, line.Router = w.Name, p.router()
+		if w.Bias.Has {
+			line.Bias = w.Bias.Name
+		}
+	}
+	return out
+}
+
+// combine is the weighted sum of a token's slots.
+func (p *pass) combine(dst scratch, x, weights value) value {
+	out := value{dst.of(x.N).first(p.rows), SiteMoEOut, p.layer}
+	p.be.Combine(out.Tensor, x.Tensor, weights.Tensor)
+	p.did(OpCombine, "weighted sum of experts", out, x, weights)
+	return out
+}
+
+// addShared adds what the shared expert gives, or as much of it as its gate lets through.
+func (p *pass) addShared(b *Block, sum, shared, h value) value {
+	out := sum.as(SiteFFNOut, p.layer)
+	if !b.SharedGate.Has {
+		p.be.Add(sum.Tensor, shared.Tensor)
+		p.did(OpAdd, "add", out, sum, shared)
+		return out
+	}
+	gate := p.matmul(p.s.sharedGate.of(1), h, &b.SharedGate, SiteSharedLogit)
+	p.be.AddGated(sum.Tensor, shared.Tensor, gate.Tensor)
+	p.did(OpAddGated, "add, gated", out, sum, shared, gate)
+	return out
+}
