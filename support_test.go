@@ -9,9 +9,9 @@ import (
 	"testing"
 
 	"cera/backend"
+	"cera/engine"
 	"cera/layers"
 	"cera/shaders"
-	"cera/weights"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of docs/support.md")
@@ -102,7 +102,7 @@ func formatTable(t *testing.T) string {
 			}
 		}
 		writes := ""
-		if weights.CanEncode(f) {
+		if slices.Contains(engine.QuantizeTypes(), f.String()) {
 			writes = "yes"
 		}
 		fmt.Fprintf(&b, "| %v | %d | %d | yes | %s | %s |\n", f, f.Block(), f.BlockBytes(), gpu, writes)

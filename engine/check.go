@@ -146,12 +146,12 @@ type likeness struct {
 func (l likeness) Takes(f backend.Format) bool { return l.takes(f) && l.Backend.Takes(f) }
 
 func (e *Engine) referenceRun(ctx context.Context, tokens []int32, names []string) (*trace.Trace, error) {
-	ref, err := New(e.file, likeness{cpu.New(), e.be.Takes}, Options{UBatch: e.state.UBatch(), Ctx: len(tokens)})
+	ref, err := New(e.file, likeness{cpu.New(), e.be.Takes}, Options{UBatch: e.main.state.UBatch(), Ctx: len(tokens)})
 	if err != nil {
 		return nil, err
 	}
 	// The file belongs to e: release the rest alone.
-	defer func() { ref.state.Close(); ref.model.Close(ref.be) }()
+	defer func() { ref.main.Close(); ref.model.Close(ref.be) }()
 	got, err := ref.Capture(ctx, tokens, among(names))
 	if err != nil {
 		return nil, err

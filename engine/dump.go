@@ -29,9 +29,7 @@ func (e *Engine) Dump(ctx context.Context, path, version string, tokens []int32,
 			err = cerr
 		}
 	}()
-	rec := trace.NewRecorder(e.be, want)
-	defer rec.Close()
-	if err := e.record(ctx, tokens, want, rec, w); err != nil {
+	if _, err := e.record(ctx, tokens, want, w); err != nil {
 		return nil, err
 	}
 	w.Tokens = tokens
@@ -41,22 +39,31 @@ func (e *Engine) Dump(ctx context.Context, path, version string, tokens []int32,
 	return w.Sites(), w.Finish()
 }
 
-// record runs tokens as a fresh sequence and moves what rec captures of each batch to a sink; see Capture.
-func (e *Engine) record(ctx context.Context, tokens []int32, want func(site string) bool, rec *trace.Recorder, to trace.Sink) error {
+// record runs tokens as a fresh sequence, moves what it captures of each batch to a sink, and returns the weights of the
+// norms as read back from the device, by site; see Capture.
+func (e *Engine) record(ctx context.Context, tokens []int32, want func(site string) bool, to trace.Sink) (map[string][]float32, error) {
 	e.Reset()
+	rec := trace.NewRecorder(e.be, want)
+	defer func() {
+		if e.turn.take() == nil {
+			rec.Close()
+			e.turn.Unlock()
+		}
+	}()
 	all := want("logits") || slices.ContainsFunc(layers.HeadSites, want)
-	return e.run(ctx, tokens, rec, func(rows int) error {
+	err := e.main.run(ctx, tokens, rec, func(rows int) error {
 		if !all {
 			return rec.Collect(to)
 		}
-		return e.slices(rows, func(lo, hi int) error {
-			t := e.state.Logits(lo, hi, rec)
+		return e.main.slices(rows, func(lo, hi int) error {
+			t := e.main.state.Logits(lo, hi, rec)
 			if want("logits") {
 				rec.Site("logits", t, backend.Tensor{})
 			}
 			return rec.Collect(to)
 		})
 	})
+	return rec.Weights(), err
 }
 
 // manifest describes a run of n tokens. Reading the model for its checksum may take as long as loading it did.
@@ -76,7 +83,7 @@ func (e *Engine) manifest(ctx context.Context, version string, n int, sites []st
 		Device:  info.Backend,
 		Adapter: info.Adapter,
 		Driver:  info.Driver,
-		Norms:   e.state.Form().String(),
+		Norms:   e.main.state.Form().String(),
 		Sites:   sites,
 	}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"cera/backend"
 	"cera/gguf"
@@ -46,14 +47,34 @@ func deviceError(err error) error {
 	return &DeviceError{err}
 }
 
-// Engine is a model on a device with one sequence. It is used by one goroutine at a time.
+// Engine is a model on a device with a sequence of its own; NewSession gives further ones. Several goroutines may use the
+// sessions of one engine, each by one at a time: they take turns on the device.
 type Engine struct {
 	file  *gguf.File
 	be    backend.Backend
 	model *layers.Model
-	state *layers.State
 	notes []string
-	pos   int // tokens in the KV cache
+	main  *Session
+	turn  *turn
+}
+
+// turn lets one goroutine use the device at a time.
+type turn struct {
+	sync.Mutex
+	closed bool
+}
+
+// ErrClosed says that the engine was closed.
+var ErrClosed = errors.New("the engine is closed")
+
+// take waits for the device. The caller gives it back with Unlock unless there is an error.
+func (t *turn) take() error {
+	t.Lock()
+	if t.closed {
+		t.Unlock()
+		return ErrClosed
+	}
+	return nil
 }
 
 // Open loads the model at path onto the device that o asks for. Close releases both.
@@ -101,7 +122,7 @@ func New(f *gguf.File, be backend.Backend, o Options) (*Engine, error) {
 
 // start loads a resolved model onto a backend.
 func start(f *gguf.File, r *Resolved, be backend.Backend, o Options) (*Engine, error) {
-	e := &Engine{file: f, be: be, model: r.model, notes: r.Binding.Notes(be.Takes)}
+	e := &Engine{file: f, be: be, model: r.model, notes: r.Binding.Notes(be.Takes), turn: new(turn)}
 	progress := o.Progress
 	if progress == nil {
 		progress = func(string, int64, int64) {}
@@ -117,20 +138,21 @@ func start(f *gguf.File, r *Resolved, be backend.Backend, o Options) (*Engine, e
 	if ctx == 0 {
 		ctx = min(r.Config.Ctx, DefaultCtx)
 	}
-	e.state, err = layers.NewState(be, e.model, min(ubatch, ctx), ctx, o.Norms)
-	if err == nil {
-		err = be.Flush()
-	}
-	if err != nil {
+	if e.main, err = e.session(min(ubatch, ctx), ctx, o.Norms); err != nil {
 		e.model.Close(be)
 		return nil, deviceError(fmt.Errorf("%s: %w", f.Path, err))
 	}
 	return e, nil
 }
 
-// Close releases the model, its device and its file.
+// Close releases the model, its sessions, its device and its file. What still runs on a session ends with ErrClosed.
 func (e *Engine) Close() error {
-	e.state.Close()
+	if err := e.turn.take(); err != nil {
+		return nil
+	}
+	defer e.turn.Unlock()
+	e.turn.closed = true
+	e.main.state.Close()
 	e.model.Close(e.be)
 	e.be.Close()
 	return e.file.Close()
@@ -143,37 +165,25 @@ func (e *Engine) Info() backend.Info { return e.be.Info() }
 func (e *Engine) Config() layers.Config { return e.model.Config }
 
 // NormSites lists the norms of the path that runs, in forward order.
-func (e *Engine) NormSites() []layers.NormSite { return e.state.NormSites() }
+func (e *Engine) NormSites() []layers.NormSite { return e.main.state.NormSites() }
 
-// Pos returns how many tokens the KV cache holds.
-func (e *Engine) Pos() int { return e.pos }
+// Pos returns how many tokens the engine's own sequence holds.
+func (e *Engine) Pos() int { return len(e.main.tokens) }
 
-// Reset forgets the sequence.
-func (e *Engine) Reset() { e.pos = 0 }
+// Reset forgets the engine's own sequence.
+func (e *Engine) Reset() { e.main.Truncate(0) }
 
-// Eval appends tokens to the sequence and returns the logits of the last, [Vocab].
+// Eval is Session.Eval of the engine's own sequence.
 func (e *Engine) Eval(ctx context.Context, tokens []int32) ([]float32, error) {
-	out := make([]float32, e.model.Vocab)
-	err := e.run(ctx, tokens, nil, func(rows int) error {
-		return e.be.Read(out, e.state.Logits(rows-1, rows, nil))
-	})
-	return out, err
+	return e.main.Eval(ctx, tokens)
 }
 
-// Logits appends tokens to the sequence and returns the logits of each, [len(tokens), Vocab] row-major.
+// Logits is Session.Logits of the engine's own sequence.
 func (e *Engine) Logits(ctx context.Context, tokens []int32) ([]float32, error) {
-	out := make([]float32, 0, len(tokens)*e.model.Vocab)
-	err := e.run(ctx, tokens, nil, func(rows int) error {
-		return e.slices(rows, func(lo, hi int) error {
-			part := out[len(out) : len(out)+(hi-lo)*e.model.Vocab]
-			out = out[:len(out)+len(part)]
-			return e.be.Read(part, e.state.Logits(lo, hi, nil))
-		})
-	})
-	return out, err
+	return e.main.Logits(ctx, tokens)
 }
 
-// Greedy appends n tokens to the sequence, each the most likely after tokens and those before it.
+// Greedy appends n tokens to the engine's own sequence, each the most likely after tokens and those before it.
 func (e *Engine) Greedy(ctx context.Context, tokens []int32, n int) ([]int32, error) {
 	var ids []int32
 	for len(ids) < n {
@@ -202,59 +212,13 @@ type Captured struct {
 // Capture runs tokens as a fresh sequence and captures the sites that want accepts, and the logits of every token
 // where it accepts "logits".
 func (e *Engine) Capture(ctx context.Context, tokens []int32, want func(site string) bool) (*Captured, error) {
-	rec := trace.NewRecorder(e.be, want)
-	defer rec.Close()
 	tr := trace.New()
 	tr.Tokens = tokens
-	if err := e.record(ctx, tokens, want, rec, tr); err != nil {
+	weights, err := e.record(ctx, tokens, want, tr)
+	if err != nil {
 		return nil, err
 	}
-	return &Captured{tr, rec.Weights()}, nil
-}
-
-// run passes tokens through the model in chunks, each followed by a call of done with its number of rows. The
-// sequence advances by the chunks that were done.
-func (e *Engine) run(ctx context.Context, tokens []int32, probe layers.Probe, done func(rows int) error) error {
-	if len(tokens) == 0 {
-		return errors.New("no tokens")
-	}
-	if free := e.state.Ctx() - e.pos; len(tokens) > free {
-		return fmt.Errorf("%d tokens after %d do not fit the context of %d: ask for a longer one", len(tokens), e.pos, e.state.Ctx())
-	}
-	for _, t := range tokens {
-		if t < 0 || int(t) >= e.model.Vocab {
-			return fmt.Errorf("token %d is not in the vocabulary of %d", t, e.model.Vocab)
-		}
-	}
-	for len(tokens) > 0 {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		chunk := tokens[:min(len(tokens), e.state.UBatch())]
-		if err := e.state.Forward(chunk, e.pos, probe); err != nil {
-			return err
-		}
-		if err := done(len(chunk)); err != nil {
-			return deviceError(err)
-		}
-		if err := e.be.Flush(); err != nil {
-			return deviceError(err)
-		}
-		e.pos += len(chunk)
-		tokens = tokens[len(chunk):]
-	}
-	return nil
-}
-
-// slices calls f for consecutive ranges of rows that fit one call of State.Logits.
-func (e *Engine) slices(rows int, f func(lo, hi int) error) error {
-	step := e.state.LogitRows()
-	for lo := 0; lo < rows; lo += step {
-		if err := f(lo, min(lo+step, rows)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return &Captured{tr, weights}, nil
 }
 
 // FileWeight decodes a tensor of the file to the values that the backend holds: rounded to F16 where it does not take the

@@ -37,7 +37,7 @@ func (f OpFilter) takes(op layers.OpSite, block int) bool {
 func (e *Engine) chosen(filter OpFilter) []layers.OpSite {
 	var list []layers.OpSite
 	block := 0
-	for _, op := range e.state.OpSites() {
+	for _, op := range e.main.state.OpSites() {
 		// Ops stand in forward order: one outside the blocks belongs to the block before it.
 		if op.Layer >= 0 {
 			block = op.Layer
@@ -80,7 +80,7 @@ func (e *Engine) checkOps(ctx context.Context, tokens []int32, filter OpFilter, 
 		chosen = chosen[n:]
 	}
 	var order []string
-	for _, op := range e.state.OpSites() {
+	for _, op := range e.main.state.OpSites() {
 		order = append(order, op.Site)
 	}
 	report.AddOps(list, order)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"cera/check"
-	"cera/layers"
 	"cera/trace"
 )
 
@@ -80,8 +79,8 @@ func (e *Engine) paths(tokens []int32, chunk int) ([]check.Path, error) {
 	switch {
 	case n < 2:
 		return nil, fmt.Errorf("%d tokens have one path alone: give at least 2", n)
-	case n > e.state.Ctx():
-		return nil, fmt.Errorf("%d tokens do not fit the context of %d: ask for a longer one", n, e.state.Ctx())
+	case n > e.main.Ctx():
+		return nil, fmt.Errorf("%d tokens do not fit the context of %d: ask for a longer one", n, e.main.Ctx())
 	case chunk != 0 && (chunk < 2 || chunk >= n):
 		return nil, fmt.Errorf("chunks of %d tokens: expected 2 to %d, as one batch takes all %d and the tokens run one by one too", chunk, n-1, n)
 	case chunk == 0:
@@ -96,13 +95,12 @@ func (e *Engine) paths(tokens []int32, chunk int) ([]check.Path, error) {
 
 // along calls f with an engine that shares the weights of e and has its own state.
 func (e *Engine) along(ubatch, ctx int, f func(p *Engine) error) error {
-	state, err := layers.NewState(e.be, e.model, ubatch, ctx, e.state.Form())
+	s, err := e.session(ubatch, ctx, e.main.state.Form())
 	if err != nil {
-		return deviceError(err)
+		return err
 	}
-	defer state.Close()
-	if err := e.be.Flush(); err != nil {
-		return deviceError(err)
-	}
-	return f(&Engine{file: e.file, be: e.be, model: e.model, state: state})
+	defer s.Close()
+	p := *e
+	p.main, s.e = s, &p
+	return f(&p)
 }
