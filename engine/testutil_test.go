@@ -8,8 +8,11 @@ import (
 	"path/filepath"
 	"testing"
 
+	"cera/backend"
 	"cera/engine"
+	"cera/gguf"
 	"cera/trace"
+	"cera/weights"
 )
 
 var ctx = context.Background()
@@ -114,3 +117,38 @@ func sameTrace(t *testing.T, got, want *trace.Trace, limit func(site string) flo
 func within(limit float64) func(string) float64 { return func(string) float64 { return limit } }
 
 func everySite(string) bool { return true }
+
+// written writes a file into the test's folder.
+func written(t *testing.T, w *gguf.Writer) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "model.gguf")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.WriteTo(f); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// halved re-encodes F32 data.
+func halved(t *testing.T, typ gguf.Type, data []byte) []byte {
+	t.Helper()
+	values := make([]float32, len(data)/4)
+	if err := weights.Decode(values, backend.F32, data); err != nil {
+		t.Fatal(err)
+	}
+	f, err := weights.FormatOf(typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]byte, f.RowBytes(len(values)))
+	if err := weights.Encode(out, f, values); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 
 	"cera/backend"
 	"cera/gguf"
@@ -32,9 +33,10 @@ func newBuilder(o Options) (*builder, error) {
 // metadata sets the keys that llama.cpp's converter writes for a llama without tokenizer.
 func (b *builder) metadata() {
 	o := b.o
-	set := func(key string, v any) { b.out.Set(key, v) }
-	set("general.architecture", "llama")
-	set("general.name", "cera tiny llama")
+	arch := o.arch()
+	set := func(key string, v any) { b.out.Set(strings.Replace(key, "llama.", arch+".", 1), v) }
+	set("general.architecture", arch)
+	set("general.name", "cera tiny "+arch)
 	set("llama.vocab_size", uint32(o.Vocab))
 	set("llama.context_length", uint32(o.Ctx))
 	set("llama.embedding_length", uint32(o.Dim))
@@ -46,6 +48,9 @@ func (b *builder) metadata() {
 	if o.HeadDim != 0 {
 		set("llama.attention.key_length", uint32(o.HeadDim))
 		set("llama.attention.value_length", uint32(o.HeadDim))
+	}
+	if o.Window > 0 {
+		set("llama.attention.sliding_window", uint32(o.Window))
 	}
 	set("llama.rope.freq_base", o.RopeBase)
 	set("llama.rope.dimension_count", uint32(o.headDim()))
@@ -67,7 +72,17 @@ func (b *builder) tensors() error {
 	}
 	for i := range o.Layers {
 		blk := func(name string) string { return fmt.Sprintf("blk.%d.%s", i, name) }
-		b.vector(blk("attn_norm.weight"), o.Dim, gain)
+		a := archs[o.arch()]
+		if a.postNorm {
+			b.vector(blk("post_attention_norm.weight"), o.Dim, gain)
+			b.vector(blk("post_ffw_norm.weight"), o.Dim, gain)
+		} else {
+			b.vector(blk("attn_norm.weight"), o.Dim, gain)
+		}
+		if a.qkNorm {
+			b.vector(blk("attn_q_norm.weight"), o.headDim(), gain)
+			b.vector(blk("attn_k_norm.weight"), o.headDim(), gain)
+		}
 		b.matrix(blk("attn_q.weight"), q, o.Dim, 1)
 		b.matrix(blk("attn_k.weight"), kv, o.Dim, 1)
 		b.matrix(blk("attn_v.weight"), kv, o.Dim, 1)
@@ -80,7 +95,9 @@ func (b *builder) tensors() error {
 		if o.OutputBias {
 			b.vector(blk("attn_output.bias"), o.Dim, bias)
 		}
-		b.vector(blk("ffn_norm.weight"), o.Dim, gain)
+		if !a.postNorm {
+			b.vector(blk("ffn_norm.weight"), o.Dim, gain)
+		}
 		b.matrix(blk("ffn_gate.weight"), o.FF, o.Dim, 1)
 		b.matrix(blk("ffn_up.weight"), o.FF, o.Dim, 1)
 		b.matrix(blk("ffn_down.weight"), o.Dim, o.FF, delta)

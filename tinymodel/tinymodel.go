@@ -5,6 +5,9 @@ package tinymodel
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"cera/gguf"
 )
@@ -14,6 +17,9 @@ type Options struct {
 	// Seed selects the weights. Every tensor draws from its own stream, so a tensor keeps its values when other
 	// options change, as long as its own shape stays.
 	Seed uint64
+
+	// Arch is the architecture: llama (or empty), qwen2, qwen3 or exaone4.
+	Arch string
 
 	Layers  int // transformer blocks
 	Dim     int // width of the residual stream
@@ -32,6 +38,7 @@ type Options struct {
 	RopeFreqs  bool // rope_freqs.weight, a factor for each pair of a head
 	QKVBias    bool // blk.N.attn_{q,k,v}.bias
 	OutputBias bool // blk.N.attn_output.bias
+	Window     int  // attention.sliding_window, for exaone4; 0: none
 
 	Eps      float32 // of every norm
 	RopeBase float32 // rope angle of pair j at position p: p / RopeBase^(2j/headDim)
@@ -61,6 +68,28 @@ const (
 	maxElements = 1 << 30
 )
 
+// arch is what an architecture's files have beside those of llama.
+type arch struct {
+	qkNorm   bool // a norm of each head of q and k
+	postNorm bool // norms of what attention and MLP give, in place of those before them
+	window   bool // may have a sliding window
+}
+
+var archs = map[string]arch{
+	"llama":   {},
+	"qwen2":   {},
+	"qwen3":   {qkNorm: true},
+	"exaone4": {qkNorm: true, postNorm: true, window: true},
+}
+
+// arch returns the architecture's name.
+func (o Options) arch() string {
+	if o.Arch == "" {
+		return "llama"
+	}
+	return o.Arch
+}
+
 // headDim returns the elements of one head.
 func (o Options) headDim() int {
 	if o.HeadDim != 0 {
@@ -87,7 +116,12 @@ func (o Options) validate() error {
 			return fmt.Errorf("option %s is %d, expected 1 to %d", f.name, f.value, maxDim)
 		}
 	}
+	if _, ok := archs[o.arch()]; !ok {
+		return fmt.Errorf("option Arch is %q, expected one of %s", o.Arch, strings.Join(slices.Sorted(maps.Keys(archs)), ", "))
+	}
 	switch hd := o.headDim(); {
+	case o.Window < 0 || o.Window > 0 && !archs[o.arch()].window:
+		return fmt.Errorf("option Window is %d, expected 0 for %s", o.Window, o.arch())
 	case o.HeadDim == 0 && o.Dim%o.Heads != 0:
 		return fmt.Errorf("option Dim is %d, expected a multiple of Heads (%d) where HeadDim is 0", o.Dim, o.Heads)
 	case hd < 2 || hd%2 != 0 || hd > maxDim/o.Heads:
