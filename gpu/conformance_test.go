@@ -7,9 +7,31 @@ import (
 
 	"cera/backend"
 	"cera/backend/backendtest"
+	"cera/shaders"
 )
 
 func TestConformance(t *testing.T) {
 	b := open(t, Options{})
 	backendtest.RunAll(t, func(*testing.T) backend.Backend { return b })
+}
+
+// TestConformanceMatMul runs what reads weights with every way of storing and multiplying them.
+func TestConformanceMatMul(t *testing.T) {
+	parts := []string{"Embed", "MatMul", "ExpertMatMul"}
+	for _, c := range []struct {
+		name    string
+		options Options
+		tune    tuning
+	}{
+		{"packed, tiled", Options{Pack: PackAlways, MatVecRows: -1}, tuning{}},
+		{"as in the file", Options{Pack: PackNever}, tuning{}},
+		{"other shapes", Options{Pack: PackAlways}, tuning{threads: 128, rows: 1, tile: shaders.Tile{Rows: 128, Cols: 32, Depth: 8}}},
+		{"packed, split", Options{Pack: PackAlways, MaxBinding: 1 << 17}, tuning{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := open(t, c.options)
+			b.tune = c.tune
+			backendtest.RunAll(t, func(*testing.T) backend.Backend { return b }, parts...)
+		})
+	}
 }

@@ -27,6 +27,8 @@ type Backend struct {
 	limits     Limits // of the device
 	maxWeight  int64  // largest part of a weight in bytes, a multiple of 4
 	matVecRows int
+	pack       Pack
+	tune       tuning
 	templates  fs.FS // of kernels; nil: those of package shaders
 
 	instance *wgpu.Instance
@@ -130,7 +132,7 @@ func (b *Backend) open(a AdapterInfo, o Options) error {
 	if b.templates, err = kernels(o.Kernels); err != nil {
 		return err
 	}
-	b.matVecRows = o.MatVecRows
+	b.matVecRows, b.pack = o.MatVecRows, o.Pack
 	if b.matVecRows == 0 {
 		b.matVecRows = DefaultMatVecRows
 	}

@@ -34,10 +34,22 @@ type Options struct {
 	MaxBinding    int64 // largest part of a weight in bytes; 0 takes the device's largest binding, less splits weights sooner
 	MatVecRows    int   // MatMul with more rows than this is tiled; 0 takes DefaultMatVecRows, -1 tiles always
 
+	Pack Pack // which weights are packed
+
 	// Kernels is a folder of WGSL templates that are used in place of those of the same name in package shaders, to
 	// try a kernel without building the program. Empty: none.
 	Kernels string
 }
+
+// Pack says which weights are packed: stored so that neighbouring threads of the matrix-vector kernel read neighbouring
+// words.
+type Pack uint8
+
+const (
+	PackAuto   Pack = iota // those whose rows waste little of their last group
+	PackNever              //
+	PackAlways             // all of a format that has a packing
+)
 
 // Kinds of adapter in order of preference.
 const (

@@ -39,41 +39,9 @@ func (b *Backend) Embed(dst backend.Tensor, table backend.Weight, tokens backend
 	for _, k := range w.chunks {
 		p := shaders.EmbedParams{
 			N: u32(w.n), Rows: u32(dst.Rows), TokensOff: u32(tokens.Off),
-			DstOff: u32(dst.Off), DstStride: u32(dst.Stride), RowLo: u32(k.lo), RowHi: u32(k.hi),
+			DstOff: u32(dst.Off), DstStride: u32(dst.Stride), RowLo: u32(k.lo), RowHi: u32(k.hi), Groups: u32(w.groups()),
 		}
-		b.dispatch(op, shaders.Embed{Format: w.format.String()}, p, p.Grid(), whole(k.buf), whole(t), whole(d))
-	}
-}
-
-// MatMul: dst[r,o] = sum over k of x[r,k] * w[o,k]. dst: [rows, w.Rows()], x: [rows, w.N()]. Few rows go through
-// the matrix-vector kernel, many through the tiled one.
-func (b *Backend) MatMul(dst, x backend.Tensor, weight backend.Weight) {
-	const op = "MatMul"
-	if !b.ready(op) {
-		return
-	}
-	c := b.check(op)
-	w := c.weight(weight)
-	if c.err != nil {
-		c.ok()
-		return
-	}
-	d := c.tensor("dst", dst, anySize, w.rows)
-	s := c.tensor("x", x, dst.Rows, w.n)
-	c.exclusive([]operand{{"dst", dst}}, []operand{{"x", x}})
-	if !c.ok() || dst.Rows == 0 {
-		return
-	}
-	for _, k := range w.chunks {
-		p := shaders.MatMulParams{
-			K: u32(w.n), M: u32(k.hi - k.lo), Rows: u32(dst.Rows), XOff: u32(x.Off), XStride: u32(x.Stride),
-			DstOff: u32(dst.Off + k.lo), DstStride: u32(dst.Stride),
-		}
-		var v shaders.Variant = shaders.MatMul{Format: w.format.String()}
-		grid := p.TileGrid()
-		if dst.Rows <= b.matVecRows {
-			v, grid = shaders.MatVec{Format: w.format.String()}, p.Grid()
-		}
-		b.dispatch(op, v, p, grid, whole(k.buf), whole(s), whole(d))
+		v := shaders.Embed{Format: w.format.String(), Packed: w.packing != nil}
+		b.dispatch(op, v, p, p.Grid(), append(w.bindings(k), whole(t), whole(d))...)
 	}
 }

@@ -67,15 +67,15 @@ func (b *Backend) ExpertMatMul(dst, x backend.Tensor, weight backend.Weight, ids
 	if !c.ok() || dst.Rows == 0 {
 		return
 	}
-	v := shaders.ExpertMatMul{Format: w.format.String()}
+	v := shaders.ExpertMatMul{Format: w.format.String(), Packed: w.packing != nil}
 	for _, k := range w.chunks {
 		p := shaders.ExpertMatMulParams{
 			K: u32(w.n), M: u32(dst.N), Slots: u32(dst.Rows), PerRow: u32(dst.Rows / x.Rows),
 			XOff: u32(x.Off), XStride: u32(x.Stride),
 			DstOff: u32(dst.Off), DstStride: u32(dst.Stride), IDOff: u32(ids.Off), Experts: u32(w.rows / dst.N),
-			RowLo: u32(k.lo), RowHi: u32(k.hi),
+			RowLo: u32(k.lo), RowHi: u32(k.hi), Groups: u32(w.groups()),
 		}
-		b.dispatch(op, v, p, p.Grid(), whole(k.buf), whole(s), whole(is), whole(d))
+		b.dispatch(op, v, p, p.Grid(), append(w.bindings(k), whole(s), whole(is), whole(d))...)
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/cogentcore/webgpu/wgpu"
+
 	"cera/backend"
 )
 
@@ -16,6 +18,8 @@ type weight struct {
 	name    string
 	format  backend.Format
 	rows, n int
+	packing *packing // nil: the rows lie as in the file
+	exact   bool     // a scale, or an element of an F16 weight, is a subnormal half
 	chunks  []chunk
 	freed   bool
 }
@@ -23,6 +27,7 @@ type weight struct {
 // chunk holds rows lo..hi-1 of a weight.
 type chunk struct {
 	buf    *buffer
+	scales *buffer // of a packed weight
 	lo, hi int
 }
 
@@ -31,13 +36,30 @@ func (w *weight) Format() backend.Format { return w.format }
 func (w *weight) Rows() int              { return w.rows }
 func (w *weight) N() int                 { return w.n }
 
+// groups returns how many groups a packed row has, 0 for others.
+func (w *weight) groups() int {
+	if w.packing == nil {
+		return 0
+	}
+	return w.packing.groups(w.n)
+}
+
+// bindings returns what a kernel reads of a part.
+func (w *weight) bindings(c chunk) []binding {
+	if w.packing == nil {
+		return []binding{whole(c.buf)}
+	}
+	return []binding{whole(c.buf), whole(c.scales)}
+}
+
 // formats holds the formats that shaders/decode.tmpl decodes.
 var formats = backend.Formats()
 
 // Takes accepts the formats that have a decoder in WGSL.
 func (b *Backend) Takes(f backend.Format) bool { return slices.Contains(formats, f) }
 
-// LoadWeight uploads a matrix [rows, n] in its GGUF encoding, unchanged. It returns nil after an error.
+// LoadWeight uploads a matrix [rows, n] in its GGUF encoding, packed where that wastes little (see packing) and as it is
+// elsewhere. It returns nil after an error.
 func (b *Backend) LoadWeight(name string, f backend.Format, rows, n int, data []byte) backend.Weight {
 	const op = "LoadWeight"
 	if !b.ready(op) {
@@ -51,18 +73,25 @@ func (b *Backend) LoadWeight(name string, f backend.Format, rows, n int, data []
 		b.fail(op, fmt.Errorf("%s: %w", name, err))
 		return nil
 	}
-	w := &weight{owner: b, name: name, format: f, rows: rows, n: n}
+	w := &weight{owner: b, name: name, format: f, rows: rows, n: n, exact: subnormalHalves(f, data)}
 	most := partRows(b.maxWeight, rowBytes, n)
+	if p, ok := packings[f]; ok && b.pack.takes(p, n) && p.partRows(b.maxWeight, n) > 0 {
+		w.packing, most = &p, p.partRows(b.maxWeight, n)
+	}
 	for lo := 0; lo < rows && b.err == nil; lo += most {
 		hi := min(lo+most, rows)
-		bytes := (hi - lo) * rowBytes
-		buf, err := b.newBuffer(name, (bytes+wordBytes-1)/wordBytes, internalBuffer, storageUsage)
+		part := data[lo*rowBytes : hi*rowBytes]
+		if w.packing != nil {
+			b.uploadPacked(op, w, lo, hi, part)
+			continue
+		}
+		buf, err := b.newBuffer(name, (len(part)+wordBytes-1)/wordBytes, internalBuffer, storageUsage)
 		if err != nil {
 			b.fail(op, err)
 			break
 		}
-		w.chunks = append(w.chunks, chunk{buf, lo, hi})
-		b.uploadBytes(op, buf, data[lo*rowBytes:hi*rowBytes])
+		w.chunks = append(w.chunks, chunk{buf: buf, lo: lo, hi: hi})
+		b.uploadBytes(op, buf, part)
 	}
 	if b.err != nil {
 		b.freeChunks(w)
@@ -70,6 +99,36 @@ func (b *Backend) LoadWeight(name string, f backend.Format, rows, n int, data []
 	}
 	return w
 }
+
+// uploadPacked packs rows lo..hi-1 and uploads them as a part of w.
+func (b *Backend) uploadPacked(op string, w *weight, lo, hi int, data []byte) {
+	p, rowBytes := w.packing, len(data)/(hi-lo)
+	q, s := w.groups()*quantWords, w.groups()*p.scales
+	c := chunk{lo: lo, hi: hi}
+	var err error
+	if c.buf, err = b.newBuffer(w.name, (hi-lo)*q, internalBuffer, storageUsage); err != nil {
+		b.fail(op, err)
+		return
+	}
+	w.chunks = append(w.chunks, c)
+	last := &w.chunks[len(w.chunks)-1]
+	if last.scales, err = b.newBuffer(w.name+" scales", (hi-lo)*s, internalBuffer, storageUsage); err != nil {
+		b.fail(op, err)
+		return
+	}
+	// A few rows at a time, so that no second copy of the weight is held.
+	step := max(1, packBytes/(q*wordBytes))
+	quants, scales := make([]uint32, min(step, hi-lo)*q), make([]uint32, min(step, hi-lo)*s)
+	for at := 0; at < hi-lo && b.err == nil; at += step {
+		n := min(step, hi-lo-at)
+		p.rows(quants[:n*q], scales[:n*s], data[at*rowBytes:(at+n)*rowBytes], w.n, rowBytes)
+		b.writePieces(op, last.buf, uint64(at*q)*wordBytes, wgpu.ToBytes(quants[:n*q]))
+		b.writePieces(op, last.scales, uint64(at*s)*wordBytes, wgpu.ToBytes(scales[:n*s]))
+	}
+}
+
+// packBytes is how much is packed before it is uploaded.
+const packBytes = 32 << 20
 
 // partRows returns how many rows of n elements a part of a weight holds at most. Kernels count the elements of a part in 32
 // bits, which in a format of less than eight bits may run out before its bytes do.
@@ -125,6 +184,9 @@ func (b *Backend) freeChunks(w *weight) {
 	w.freed = true
 	for _, c := range w.chunks {
 		b.freeBuffer(c.buf)
+		if c.scales != nil {
+			b.freeBuffer(c.scales)
+		}
 	}
 }
 

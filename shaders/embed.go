@@ -1,16 +1,19 @@
 package shaders
 
 // Embed selects the embedding look-up for a table of the given format ("F32", "Q8_0", ...).
-type Embed struct{ Format string }
+type Embed struct {
+	Format string
+	Packed bool
+}
 
 // Program implements Variant.
 func (v Embed) Program() Program {
-	return Program{
-		File:     "embed.wgsl",
-		Entry:    "embed",
-		Defines:  formatDefine(v.Format),
-		Bindings: []Access{Read, Read, ReadWrite, Uniform}, // table, tokens, dst, params
+	defines, bindings := formatDefine(v.Format), []Access{Read, Read, ReadWrite, Uniform} // table, tokens, dst, params
+	if v.Packed {
+		defines["PACKED"] = "1"
+		bindings = []Access{Read, Read, Read, ReadWrite, Uniform} // table, scales, tokens, dst, params
 	}
+	return Program{File: "embed.wgsl", Entry: "embed", Defines: defines, Bindings: bindings}
 }
 
 // EmbedParams covers the table rows RowLo..RowHi-1, which are what the bound table holds: a table split over
@@ -23,7 +26,7 @@ type EmbedParams struct {
 	DstStride uint32
 	RowLo     uint32 // first table row of this binding
 	RowHi     uint32 // one past its last
-	Pad       uint32
+	Groups    uint32 // of a packed row
 }
 
 // Grid returns the workgroups: one a token.

@@ -2,8 +2,13 @@
 // row_lo..row_hi-1; rows whose token lies elsewhere are left alone.
 #define WG_SIZE 256u
 #define WEIGHT table
+#define SCALES scales
 #include "common_decls.tmpl"
+#ifdef PACKED
+#include "decode_packed.tmpl"
+#else
 #include "decode.tmpl"
+#endif
 
 struct EmbedParams {
     n: u32,
@@ -13,13 +18,20 @@ struct EmbedParams {
     dst_stride: u32,
     row_lo: u32,
     row_hi: u32,
-    pad: u32,
+    groups: u32,
 }
 
 @group(0) @binding(0) var<storage, read> table: array<u32>;
+#ifdef PACKED
+@group(0) @binding(1) var<storage, read> scales: array<u32>;
+@group(0) @binding(2) var<storage, read> tokens: array<u32>;
+@group(0) @binding(3) var<storage, read_write> dst: array<f32>;
+@group(0) @binding(4) var<uniform> params: EmbedParams;
+#else
 @group(0) @binding(1) var<storage, read> tokens: array<u32>;
 @group(0) @binding(2) var<storage, read_write> dst: array<f32>;
 @group(0) @binding(3) var<uniform> params: EmbedParams;
+#endif
 
 @compute @workgroup_size(WG_SIZE)
 fn embed(
@@ -35,9 +47,15 @@ fn embed(
     if (token < params.row_lo || token >= params.row_hi) {
         return;
     }
-    let first = (token - params.row_lo) * params.n;
     let out = params.dst_off + row * params.dst_stride;
+#ifdef PACKED
+    for (var i = lid; i < params.n; i = i + WG_SIZE) {
+        dst[out + i] = weight4(token - params.row_lo, params.groups, i / 4u)[i & 3u];
+    }
+#else
+    let first = (token - params.row_lo) * params.n;
     for (var i = lid; i < params.n; i = i + WG_SIZE) {
         dst[out + i] = weight_at(first + i);
     }
+#endif
 }

@@ -1,16 +1,19 @@
 package shaders
 
 // ExpertMatMul selects the matrix product in which every row, here called a slot, has the matrix of an expert.
-type ExpertMatMul struct{ Format string }
+type ExpertMatMul struct {
+	Format string
+	Packed bool
+}
 
 // Program implements Variant.
 func (v ExpertMatMul) Program() Program {
-	return Program{
-		File:     "expert_matmul.wgsl",
-		Entry:    "expert_matmul",
-		Defines:  formatDefine(v.Format),
-		Bindings: []Access{Read, Read, Read, ReadWrite, Uniform}, // w, x, ids, dst, params
+	defines, bindings := formatDefine(v.Format), []Access{Read, Read, Read, ReadWrite, Uniform} // w, x, ids, dst, params
+	if v.Packed {
+		defines["PACKED"] = "1"
+		bindings = []Access{Read, Read, Read, Read, ReadWrite, Uniform} // w, scales, x, ids, dst, params
 	}
+	return Program{File: "expert_matmul.wgsl", Entry: "expert_matmul", Defines: defines, Bindings: bindings}
 }
 
 // ExpertMatMulParams: dst[s, o] = sum over k of x[s/PerRow, k] * w[ids[s]*M + o, k] for every s < Slots, o < M whose
@@ -30,6 +33,10 @@ type ExpertMatMulParams struct {
 	Experts   uint32
 	RowLo     uint32 // first row of w of this binding
 	RowHi     uint32 // one past its last
+	Groups    uint32 // of a packed row
+	Pad0      uint32
+	Pad1      uint32
+	Pad2      uint32
 }
 
 // Grid returns the workgroups: one an output.

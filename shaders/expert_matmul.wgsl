@@ -5,8 +5,13 @@
 #define WG_SIZE 64u
 #define WG_SUM_REDUCE
 #define WEIGHT w
+#define SCALES scales
 #include "common_decls.tmpl"
+#ifdef PACKED
+#include "decode_packed.tmpl"
+#else
 #include "decode.tmpl"
+#endif
 
 struct ExpertMatMulParams {
     k: u32,
@@ -21,13 +26,25 @@ struct ExpertMatMulParams {
     experts: u32,
     row_lo: u32,
     row_hi: u32,
+    groups: u32,
+    pad0: u32,
+    pad1: u32,
+    pad2: u32,
 }
 
 @group(0) @binding(0) var<storage, read> w: array<u32>;
+#ifdef PACKED
+@group(0) @binding(1) var<storage, read> scales: array<u32>;
+@group(0) @binding(2) var<storage, read> x: array<f32>;
+@group(0) @binding(3) var<storage, read> ids: array<u32>;
+@group(0) @binding(4) var<storage, read_write> dst: array<f32>;
+@group(0) @binding(5) var<uniform> params: ExpertMatMulParams;
+#else
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read> ids: array<u32>;
 @group(0) @binding(3) var<storage, read_write> dst: array<f32>;
 @group(0) @binding(4) var<uniform> params: ExpertMatMulParams;
+#endif
 
 @compute @workgroup_size(WG_SIZE)
 fn expert_matmul(
@@ -55,9 +72,16 @@ fn expert_matmul(
         }
         let first = params.x_off + s / params.per_row * params.x_stride;
         var sum = 0.0;
+#ifdef PACKED
+        for (var k = 4u * lid; k < params.k; k = k + 4u * WG_SIZE) {
+            let v = vec4<f32>(x[first + k], x[first + k + 1u], x[first + k + 2u], x[first + k + 3u]);
+            sum = sum + dot(v, weight4(row - params.row_lo, params.groups, k / 4u));
+        }
+#else
         for (var k = lid; k < params.k; k = k + WG_SIZE) {
             sum = sum + x[first + k] * weight_at((row - params.row_lo) * params.k + k);
         }
+#endif
         let total = wg_sum(lid, sum);
         if (lid == 0u) {
             dst[to] = total;

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+var tile = Tile{64, 64, 16}
+
 var formats = []string{
 	"F32", "F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0",
 	"Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "MXFP4",
@@ -135,10 +137,14 @@ func TestParamsMatchTheTemplates(t *testing.T) {
 	}{
 		{FusedResidualRMSNormParams{}, FusedResidualRMSNorm{}},
 		{FusedResidualRMSNormParams{}, FusedResidualRMSNorm{Tee: true}},
-		{EmbedParams{}, Embed{"F32"}},
+		{EmbedParams{}, Embed{Format: "F32"}},
 		{MatMulParams{}, MatVec{"Q4_0"}},
-		{MatMulParams{}, MatMul{"Q4_0"}},
-		{ExpertMatMulParams{}, ExpertMatMul{"Q4_0"}},
+		{MatMulParams{}, MatMul{Format: "Q4_0", Tile: tile}},
+		{MatMulParams{}, MatMul{"Q4_0", true, tile}},
+		{MatVecPackedParams{}, MatVecPacked{Format: "Q4_0", Threads: 64, Rows: 2, Tokens: 1}},
+		{EmbedParams{}, Embed{"Q4_0", true}},
+		{ExpertMatMulParams{}, ExpertMatMul{"Q4_0", true}},
+		{ExpertMatMulParams{}, ExpertMatMul{Format: "Q4_0"}},
 		{LayerNormParams{}, LayerNorm{}},
 		{LayerNormParams{}, LayerNorm{Bias: true}},
 		{RoPEParams{}, RoPE{"norm"}},
@@ -238,10 +244,12 @@ func TestGrids(t *testing.T) {
 		{"matvec", MatMulParams{K: 64, M: 100, Rows: 3}.Grid(), Grid{100, 1, 3}},
 		{"matvec of a vocabulary", MatMulParams{M: 128256, Rows: 1}.Grid(), Grid{64128, 2, 1}},
 		{"matvec of too many rows", MatMulParams{M: 1, Rows: 1 << 20}.Grid(), Grid{1, 1, 65535}},
-		{"matmul, one tile", MatMulParams{M: 64, Rows: 64}.TileGrid(), Grid{1, 1, 1}},
-		{"matmul, ragged", MatMulParams{M: 65, Rows: 129}.TileGrid(), Grid{6, 1, 1}},
-		{"matmul, many tiles", MatMulParams{M: 128256, Rows: 4096}.TileGrid(), Grid{64128, 2, 1}},
-		{"matmul, nothing", MatMulParams{M: 0, Rows: 9}.TileGrid(), Grid{0, 1, 1}},
+		{"matmul, one tile", MatMul{Tile: tile}.Grid(MatMulParams{M: 64, Rows: 64}), Grid{1, 1, 1}},
+		{"matmul, ragged", MatMul{Tile: tile}.Grid(MatMulParams{M: 65, Rows: 129}), Grid{6, 1, 1}},
+		{"matmul, many tiles", MatMul{Tile: tile}.Grid(MatMulParams{M: 128256, Rows: 4096}), Grid{64128, 2, 1}},
+		{"matmul, nothing", MatMul{Tile: tile}.Grid(MatMulParams{M: 0, Rows: 9}), Grid{0, 1, 1}},
+		{"packed matvec", MatVecPacked{Rows: 4}.Grid(MatVecPackedParams{M: 9}), Grid{3, 1, 1}},
+		{"packed matvec, gate and up", MatVecPacked{Rows: 4, Act: "silu"}.Grid(MatVecPackedParams{M: 9}), Grid{5, 1, 1}},
 		{"rope", RoPEParams{Rows: 5, NHead: 8}.Grid(), Grid{40, 1, 1}},
 		{"store", StoreKVParams{Rows: 5}.Grid(), Grid{5, 1, 1}},
 		{"attention", AttentionParams{Rows: 4096, NHead: 32}.Grid(), Grid{43691, 3, 1}},

@@ -3,27 +3,41 @@ package shaders
 import "strconv"
 
 // MatMul selects the matrix product for many rows, tiled through workgroup memory.
-type MatMul struct{ Format string }
+type MatMul struct {
+	Format string
+	Packed bool
+	Tile   Tile
+}
 
-// matMulTile is the edge of the square of outputs that one workgroup computes; the kernel gets it
-// as TILE.
-const matMulTile = 64
+// Tile is the shape of what one workgroup of MatMul computes; a thread makes 8×8 outputs.
+type Tile struct {
+	Rows, Cols int // multiples of 16
+	Depth      int // columns of x and w in workgroup memory, a multiple of 4
+}
+
+// Threads returns the threads of a workgroup.
+func (t Tile) Threads() int { return t.Rows / 8 * (t.Cols / 8) }
+
+// Bytes returns the workgroup memory that it takes.
+func (t Tile) Bytes() int { return 4 * t.Depth * (t.Rows + t.Cols) }
 
 // Program implements Variant.
 func (v MatMul) Program() Program {
 	defines := formatDefine(v.Format)
-	defines["TILE"] = strconv.Itoa(matMulTile) + "u"
-	return Program{
-		File:     "matmul.wgsl",
-		Entry:    "matmul",
-		Defines:  defines,
-		Bindings: []Access{Read, Read, ReadWrite, Uniform}, // w, x, dst, params
+	for name, n := range map[string]int{"TM": v.Tile.Rows, "TN": v.Tile.Cols, "DEPTH": v.Tile.Depth, "THREADS": v.Tile.Threads()} {
+		defines[name] = strconv.Itoa(n) + "u"
 	}
+	bindings := []Access{Read, Read, ReadWrite, Uniform} // w, x, dst, params
+	if v.Packed {
+		defines["PACKED"] = "1"
+		bindings = []Access{Read, Read, Read, ReadWrite, Uniform} // w, scales, x, dst, params
+	}
+	return Program{File: "matmul_tile.wgsl", Entry: "matmul_tile", Defines: defines, Bindings: bindings}
 }
 
-// TileGrid returns the workgroups of MatMul: one for each tile of the output.
-func (p MatMulParams) TileGrid() Grid {
-	return Fold(ceilDiv(p.M, matMulTile) * ceilDiv(p.Rows, matMulTile))
+// Grid returns the workgroups: one for each tile of the output.
+func (v MatMul) Grid(p MatMulParams) Grid {
+	return Fold(ceilDiv(p.M, uint32(v.Tile.Cols)) * ceilDiv(p.Rows, uint32(v.Tile.Rows)))
 }
 
 // ceilDiv returns a/b rounded up, for b > 0.

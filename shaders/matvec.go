@@ -23,7 +23,11 @@ type MatMulParams struct {
 	XStride   uint32
 	DstOff    uint32 // includes the column of this binding's first weight row
 	DstStride uint32
-	Pad       uint32
+	Row0      uint32 // weight row of output 0 in this binding
+	Groups    uint32 // of a packed row
+	Pad0      uint32
+	Pad1      uint32
+	Pad2      uint32
 }
 
 // Grid returns the workgroups of MatVec: one an output.

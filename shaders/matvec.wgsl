@@ -26,7 +26,7 @@ fn matvec(
         let first = params.x_off + r * params.x_stride;
         var sum = 0.0;
         for (var k = lid; k < params.k; k = k + WG_SIZE) {
-            sum = sum + x[first + k] * weight_at(o * params.k + k);
+            sum = sum + x[first + k] * weight_at((params.row0 + o) * params.k + k);
         }
         let total = wg_sum(lid, sum);
         if (lid == 0u) {

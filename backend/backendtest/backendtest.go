@@ -5,6 +5,7 @@ package backendtest
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"cera/backend"
@@ -13,8 +14,9 @@ import (
 // Widths are row lengths that vector loads, workgroups and powers of two do not divide, beside those they do.
 var Widths = []int{1, 3, 31, 64, 255, 256, 257, 1025, 4096, 5120, 7168, 8193}
 
-// RunAll runs the suite on the backend that open returns; it is called once for the whole suite.
-func RunAll(t *testing.T, open func(t *testing.T) backend.Backend) {
+// RunAll runs the suite on the backend that open returns; it is called once for the whole suite. With names it runs the
+// parts of these names alone, for a backend whose other parts were tested already.
+func RunAll(t *testing.T, open func(t *testing.T) backend.Backend, only ...string) {
 	be := open(t)
 	for _, s := range []struct {
 		name string
@@ -48,6 +50,9 @@ func RunAll(t *testing.T, open func(t *testing.T) backend.Backend) {
 		{"Repeat", testRepeat},
 		{"RepeatExperts", testRepeatExperts},
 	} {
+		if len(only) > 0 && !slices.Contains(only, s.name) {
+			continue
+		}
 		t.Run(s.name, func(t *testing.T) { s.run(t, be) })
 	}
 }

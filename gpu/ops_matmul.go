@@ -1,0 +1,104 @@
+//go:build cgo
+
+package gpu
+
+import (
+	"cera/backend"
+	"cera/shaders"
+)
+
+// MatMul: dst[r,o] = sum over k of x[r,k] * w[o,k]. dst: [rows, w.Rows()], x: [rows, w.N()]. Few rows go through a
+// matrix-vector kernel, many through the tiled one.
+func (b *Backend) MatMul(dst, x backend.Tensor, weight backend.Weight) {
+	const op = "MatMul"
+	if !b.ready(op) {
+		return
+	}
+	c := b.check(op)
+	w := c.weight(weight)
+	if c.err != nil {
+		c.ok()
+		return
+	}
+	d := c.tensor("dst", dst, anySize, w.rows)
+	s := c.tensor("x", x, dst.Rows, w.n)
+	c.exclusive([]operand{{"dst", dst}}, []operand{{"x", x}})
+	if !c.ok() || dst.Rows == 0 {
+		return
+	}
+	few := dst.Rows <= b.matVecRows
+	for _, k := range w.chunks {
+		if few && w.units(x) > 0 {
+			v := b.matVec(w, dst.Rows)
+			p := shaders.MatVecPackedParams{
+				Units: u32(w.units(x)), M: u32(k.hi - k.lo), K4: u32(w.n / 4), Tokens: u32(dst.Rows),
+				XOff4: u32(x.Off / 4), XStride4: u32(x.Stride / 4), DstOff: u32(dst.Off + k.lo), DstStride: u32(dst.Stride),
+			}
+			b.dispatch(op, v, p, v.Grid(p), whole(k.buf), whole(k.scalesOrSelf()), whole(s), whole(d))
+			continue
+		}
+		p := shaders.MatMulParams{
+			K: u32(w.n), M: u32(k.hi - k.lo), Rows: u32(dst.Rows), XOff: u32(x.Off), XStride: u32(x.Stride),
+			DstOff: u32(dst.Off + k.lo), DstStride: u32(dst.Stride), Groups: u32(w.groups()),
+		}
+		if few && w.packing == nil {
+			b.dispatch(op, shaders.MatVec{Format: w.format.String()}, p, p.Grid(), whole(k.buf), whole(s), whole(d))
+			continue
+		}
+		v := shaders.MatMul{Format: w.format.String(), Packed: w.packing != nil, Tile: b.tile(dst.Rows, w.rows)}
+		b.dispatch(op, v, p, v.Grid(p), append(w.bindings(k), whole(s), whole(d))...)
+	}
+}
+
+// units returns how many vec4<u32> a row of w has for the kernel that reads them so, or 0 where it cannot: a row must
+// begin at a vector, and x too.
+func (w *weight) units(x backend.Tensor) int {
+	if x.Off%4 != 0 || x.Rows > 1 && x.Stride%4 != 0 || w.n%4 != 0 {
+		return 0
+	}
+	if w.packing != nil {
+		return w.groups() * quantWords / 4
+	}
+	each := map[backend.Format]int{backend.F32: 4, backend.F16: 8, backend.BF16: 8}[w.format]
+	if each == 0 || w.n%each != 0 {
+		return 0
+	}
+	return w.n / each
+}
+
+// scalesOrSelf is what the kernel binds as scales: weights without have a binding that is never read.
+func (c chunk) scalesOrSelf() *buffer {
+	if c.scales != nil {
+		return c.scales
+	}
+	return c.buf
+}
+
+// matVec chooses the variant of the matrix-vector kernel for so many rows of x.
+func (b *Backend) matVec(w *weight, rows int) shaders.MatVecPacked {
+	v := shaders.MatVecPacked{Format: w.format.String(), Threads: 64, Rows: 2, Tokens: 1, ExactHalves: w.exact}
+	if b.tune.threads > 0 {
+		v.Threads, v.Rows = b.tune.threads, b.tune.rows
+	}
+	for v.Tokens < rows {
+		v.Tokens *= 2
+	}
+	if v.Tokens > 1 {
+		v.Rows = 2
+	}
+	return v
+}
+
+// tuning forces variants, for measurements; the zero value chooses by shape.
+type tuning struct {
+	threads, rows int
+	tile          shaders.Tile
+}
+
+// tile chooses the tile of a product of so many rows of x and w.
+func (b *Backend) tile(rows, cols int) shaders.Tile {
+	if b.tune.tile.Rows > 0 {
+		return b.tune.tile
+	}
+	return shaders.Tile{Rows: 64, Cols: 64, Depth: 16}
+}

@@ -1,0 +1,76 @@
+package shaders
+
+import "strconv"
+
+// MatVecPacked selects the matrix product for few rows of x with a weight whose units, 16 bytes each, lie so that
+// neighbouring threads read neighbouring ones.
+type MatVecPacked struct {
+	Format      string
+	Threads     int    // of a workgroup: 32, 64 or 128
+	Rows        int    // weight rows that a workgroup multiplies; even where Act is set
+	Tokens      int    // rows of x that it multiplies them with, at most
+	Parts       bool   // outputs go to up to three places
+	Act         string // "silu" or "gelu_tanh": the weight is gate over up, and act(gate) * up is made as well
+	ExactHalves bool   // some scale, or element of an F16 weight, is a subnormal half
+}
+
+// Program implements Variant.
+func (v MatVecPacked) Program() Program {
+	defines := formatDefine(v.Format)
+	for name, n := range map[string]int{"WG_SIZE": v.Threads, "ROWS": v.Rows, "TOKENS": v.Tokens} {
+		defines[name] = strconv.Itoa(n) + "u"
+	}
+	defines["SCALE_TYPE"] = "vec4<u32>"
+	if v.Format == "Q8_0" {
+		defines["SCALE_TYPE"] = "vec2<u32>"
+	}
+	if v.Tokens == 1 {
+		defines["ONE_TOKEN"] = "1"
+	}
+	if v.ExactHalves {
+		defines["EXACT_HALVES"] = "1"
+	}
+	bindings := []Access{Read, Read, Read, ReadWrite, Uniform} // w, scales, x, dst, params
+	if v.Parts || v.Act != "" {
+		bindings = []Access{Read, Read, Read, ReadWrite, ReadWrite, ReadWrite, Uniform} // three of dst
+	}
+	if v.Parts {
+		defines["PARTS"] = "1"
+	}
+	if v.Act != "" {
+		defines["GATED"] = "1"
+		for k, d := range actDefine(v.Act) {
+			defines[k] = d
+		}
+	}
+	return Program{File: "matvec_packed.wgsl", Entry: "matvec_packed", Defines: defines, Bindings: bindings}
+}
+
+// MatVecPackedParams: offsets and strides of x are in vectors of four elements, the others in elements.
+type MatVecPackedParams struct {
+	Units      uint32 // of a weight row
+	M          uint32 // outputs, or pairs of gate and up
+	K4         uint32 // row length of x
+	Tokens     uint32 // rows of x
+	XOff4      uint32
+	XStride4   uint32
+	DstOff     uint32
+	DstStride  uint32
+	First1     uint32 // first output of the second place, or the number of gate rows
+	Dst1Off    uint32
+	Dst1Stride uint32
+	First2     uint32 // first output of the third place
+	Dst2Off    uint32
+	Dst2Stride uint32
+	Row0       uint32 // weight row of output 0
+	Pad        uint32
+}
+
+// Grid returns the workgroups.
+func (v MatVecPacked) Grid(p MatVecPackedParams) Grid {
+	outputs := uint32(v.Rows)
+	if v.Act != "" {
+		outputs /= 2
+	}
+	return Fold(ceilDiv(p.M, outputs))
+}

@@ -1,0 +1,150 @@
+// dst[t, o] = sum over k of x[t, k] * w[o, k] for few rows of x, w packed (gpu/pack.go) or of whole elements. A workgroup
+// of WG_SIZE threads makes ROWS outputs for each of up to TOKENS rows of x: its threads share out the units of a row, a
+// vec4<u32> each, and add up what they found.
+//
+// PARTS: w is several matrices one under the other, whose outputs go to two or three places. GATED: it is two, gate and
+// up; act(gate) * up is written as well.
+#define WEIGHT w
+#define SCALES scales
+#include "common_decls.tmpl"
+#include "units.tmpl"
+#ifdef GATED
+#include "activation.tmpl"
+#endif
+
+struct MatVecPackedParams {
+    units: u32,
+    m: u32,
+    k4: u32,
+    tokens: u32,
+    x_off4: u32,
+    x_stride4: u32,
+    dst_off: u32,
+    dst_stride: u32,
+    first1: u32,
+    dst1_off: u32,
+    dst1_stride: u32,
+    first2: u32,
+    dst2_off: u32,
+    dst2_stride: u32,
+    row0: u32,
+    pad: u32,
+}
+
+@group(0) @binding(0) var<storage, read> w: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read> scales: array<SCALE_TYPE>;
+@group(0) @binding(2) var<storage, read> x: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> dst: array<f32>;
+#if defined(PARTS) || defined(GATED)
+@group(0) @binding(4) var<storage, read_write> dst1: array<f32>;
+@group(0) @binding(5) var<storage, read_write> dst2: array<f32>;
+@group(0) @binding(6) var<uniform> params: MatVecPackedParams;
+#else
+@group(0) @binding(4) var<uniform> params: MatVecPackedParams;
+#endif
+
+const SUMS: u32 = ROWS * TOKENS;
+const PARTIALS: u32 = SUMS * WG_SIZE;
+const TEAM: u32 = 8u; // threads that add up one sum's partials, in two steps
+
+var<workgroup> partial: array<f32, PARTIALS>;
+
+// The weight row that makes output r of the workgroup's. Rows past the last are the last again.
+fn weight_row(base: u32, r: u32) -> u32 {
+#ifdef GATED
+    return params.row0 + (r & 1u) * params.first1 + min(base + r / 2u, params.m - 1u);
+#else
+    return params.row0 + min(base + r, params.m - 1u);
+#endif
+}
+
+#ifdef GATED
+const OUTPUTS: u32 = ROWS / 2u; // pairs of gate and up
+#else
+const OUTPUTS: u32 = ROWS;
+#endif
+
+fn write(t: u32, o: u32, value: f32) {
+#ifdef PARTS
+    if (o >= params.first2) {
+        dst2[params.dst2_off + t * params.dst2_stride + o - params.first2] = value;
+        return;
+    }
+    if (o >= params.first1) {
+        dst1[params.dst1_off + t * params.dst1_stride + o - params.first1] = value;
+        return;
+    }
+#endif
+    dst[params.dst_off + t * params.dst_stride + o] = value;
+}
+
+@compute @workgroup_size(WG_SIZE)
+fn matvec_packed(
+    @builtin(workgroup_id) wg: vec3<u32>,
+    @builtin(num_workgroups) num: vec3<u32>,
+    @builtin(local_invocation_index) lid: u32,
+) {
+    let base = folded_id(wg, num) * OUTPUTS;
+    if (base >= params.m) {
+        return;
+    }
+    var sums: array<f32, SUMS>;
+    for (var u = lid; u < params.units; u = u + WG_SIZE) {
+#ifdef ONE_TOKEN
+        let xs = with_sums(load_x(params.x_off4, u, params.k4));
+        for (var r = 0u; r < ROWS; r = r + 1u) {
+            sums[r] = sums[r] + dot_unit(weight_row(base, r) * params.units + u, xs);
+        }
+#else
+        for (var r = 0u; r < ROWS; r = r + 1u) {
+            let w = load_w(weight_row(base, r) * params.units + u, u);
+            for (var t = 0u; t < TOKENS; t = t + 1u) {
+                // Rows past the last are the last again.
+                let at = params.x_off4 + min(t, params.tokens - 1u) * params.x_stride4;
+                let xs = load_x(at, u, params.k4);
+                sums[r * TOKENS + t] = sums[r * TOKENS + t] + dot_values(w, xs);
+            }
+        }
+#endif
+    }
+    for (var i = 0u; i < SUMS; i = i + 1u) {
+        partial[i * WG_SIZE + lid] = sums[i];
+    }
+    workgroupBarrier();
+    // TEAM threads a sum, as far as there are threads, in rounds.
+    for (var i = lid; i < SUMS * TEAM; i = i + WG_SIZE) {
+        let first = i / TEAM * WG_SIZE + i % TEAM;
+        var sum = 0.0;
+        for (var j = 0u; j < WG_SIZE; j = j + TEAM) {
+            sum = sum + partial[first + j];
+        }
+        // Within a team each thread reads and writes places of its own: i % TEAM + multiples of TEAM.
+        partial[first] = sum;
+    }
+    workgroupBarrier();
+    for (var i = lid; i < OUTPUTS * TOKENS; i = i + WG_SIZE) {
+        let r = i / TOKENS;
+        let t = i % TOKENS;
+        let o = base + r;
+        if (o >= params.m || t >= params.tokens) {
+            continue;
+        }
+#ifdef GATED
+        let g = total((2u * r) * TOKENS + t);
+        let up = total((2u * r + 1u) * TOKENS + t);
+        dst[params.dst_off + t * params.dst_stride + o] = g;
+        dst1[params.dst1_off + t * params.dst1_stride + o] = up;
+        dst2[params.dst2_off + t * params.dst2_stride + o] = act(g) * up;
+#else
+        write(t, o, total(i));
+#endif
+    }
+}
+
+fn total(i: u32) -> f32 {
+    var sum = 0.0;
+    for (var j = 0u; j < TEAM; j = j + 1u) {
+        sum = sum + partial[i * WG_SIZE + j];
+    }
+    return sum;
+}
