@@ -33,6 +33,10 @@ type Backend interface {
 	Read(dst []float32, t Tensor) error
 	// Flush submits what was recorded and waits for it; it returns the first error of any op.
 	Flush() error
+	// Record runs f and returns a function that runs the ops that f ran again, with the operands they had: cheaper than
+	// f where checking and encoding an op costs more than running it. f must not read or upload, and what its ops work on
+	// must live as long as the function is used.
+	Record(f func()) (again func())
 	// Close releases the device. Tensors and weights must not be used afterwards.
 	Close()
 
@@ -70,6 +74,13 @@ type Backend interface {
 	Act(dst, src Tensor, act Activation)
 	// GatedAct: dst[r,i] = act(gate[r,i]) * up[r,i]; ClampedSwiGLU says what it does instead.
 	GatedAct(dst, gate, up Tensor, act Activation)
+
+	// ArgMax: ids[r] is the column of the largest of x[r], the lowest where several are equal. NaN counts as the lowest
+	// of all. ids: [1, x.Rows] u32.
+	ArgMax(ids, x Tensor)
+	// Advance ends a step of decoding: history[pos] = id, token = id, pos = pos + 1. token, pos, id: [1, 1] u32; history:
+	// [1, positions] u32. A position past the history is not written.
+	Advance(token, pos, history, id Tensor)
 
 	// Route picks the p.Used experts of every row by its logits [rows, experts]: ids and weights are [rows, Used],
 	// the largest logit first, the lower expert where two are equal. ids holds u32.

@@ -186,21 +186,11 @@ func (e *Engine) Logits(ctx context.Context, tokens []int32) ([]float32, error) 
 // Greedy appends n tokens to the engine's own sequence, each the most likely after tokens and those before it.
 func (e *Engine) Greedy(ctx context.Context, tokens []int32, n int) ([]int32, error) {
 	var ids []int32
-	for len(ids) < n {
-		logits, err := e.Eval(ctx, tokens)
-		if err != nil {
-			return ids, err
-		}
-		best := 0
-		for i, v := range logits {
-			if v > logits[best] {
-				best = i
-			}
-		}
-		tokens = []int32{int32(best)}
-		ids = append(ids, int32(best))
-	}
-	return ids, nil
+	err := e.main.Greedy(ctx, tokens, n, func(chosen []int32) bool {
+		ids = append(ids, chosen...)
+		return true
+	})
+	return ids, err
 }
 
 // Captured is what a run left behind.

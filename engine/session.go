@@ -14,6 +14,8 @@ type Session struct {
 	e      *Engine
 	state  *layers.State
 	tokens []int32 // in the cache
+
+	decoder *layers.Decoder // nil before the first greedy step
 }
 
 // NewSession begins an empty sequence with room for ctx positions, 0 for as many as the engine's own has. Close releases

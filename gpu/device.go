@@ -3,6 +3,7 @@
 package gpu
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,13 +24,15 @@ const built = true
 // Backend is a WebGPU device with what is recorded for it. It implements backend.Backend and belongs to one
 // goroutine at a time.
 type Backend struct {
-	info       backend.Info
-	limits     Limits // of the device
-	maxWeight  int64  // largest part of a weight in bytes, a multiple of 4
-	matVecRows int
-	pack       Pack
-	tune       tuning
-	templates  fs.FS // of kernels; nil: those of package shaders
+	info        backend.Info
+	limits      Limits // of the device
+	maxWeight   int64  // largest part of a weight in bytes, a multiple of 4
+	matVecRows  int
+	pack        Pack
+	tune        tuning
+	maxThreads  int                 // of a workgroup in one dimension
+	normVariant shaders.NormVariant // forced; none where it has no threads
+	templates   fs.FS               // of kernels; nil: those of package shaders
 
 	instance *wgpu.Instance
 	adapter  *wgpu.Adapter
@@ -43,9 +46,12 @@ type Backend struct {
 	buffers   map[*buffer]struct{} // all that are alive
 	scratch   []*buffer            // released at the next submit
 	rec       recording
+	tape      *tape  // of the Record that runs, or nil
+	epoch     uint64 // counts releases of bind groups
 	pipelines map[any]*pipeline
 	params    map[any]*buffer
 	groups    map[groupKey]*wgpu.BindGroup
+	found     *buffer      // what the first step of ArgMax leaves to the second
 	staging   *wgpu.Buffer // for readback
 	stagingN  uint64       // its size in bytes
 }
@@ -101,6 +107,12 @@ func (b *Backend) open(a AdapterInfo, o Options) error {
 	if o.MaxBinding < 0 || o.MaxBinding > 0 && o.MaxBinding < 4 {
 		return fmt.Errorf("Options.MaxBinding: found %d, expected 0 or at least 4 bytes", o.MaxBinding)
 	}
+	if name := cmp.Or(o.NormVariant, os.Getenv("CERA_NORM_VARIANT")); name != "" {
+		var err error
+		if b.normVariant, err = shaders.ParseNormVariant(name); err != nil {
+			return fmt.Errorf("Options.NormVariant or CERA_NORM_VARIANT: %w", err)
+		}
+	}
 	l := b.adapter.GetLimits().Limits
 	// The adapter's own struct holds garbage past some field, so only what the kernels need is copied.
 	want := wgpu.DefaultLimits()
@@ -124,7 +136,9 @@ func (b *Backend) open(a AdapterInfo, o Options) error {
 	b.dev = dev
 	b.queue = dev.GetQueue()
 
-	b.limits = describe(wgpu.AdapterInfo{}, dev.GetLimits().Limits).Limits
+	got := dev.GetLimits().Limits
+	b.limits = describe(wgpu.AdapterInfo{}, got).Limits
+	b.maxThreads = min(b.limits.Invocations, int(got.MaxComputeWorkgroupSizeX))
 	b.maxWeight = b.limits.MaxBinding
 	if o.MaxBinding > 0 {
 		b.maxWeight = min(b.maxWeight, o.MaxBinding&^3)

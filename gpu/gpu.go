@@ -36,6 +36,10 @@ type Options struct {
 
 	Pack Pack // which weights are packed
 
+	// NormVariant forces a way to run the norms, such as "vec4-held-256", on every shape that it can run; see
+	// shaders.NormVariants. Empty: the environment's CERA_NORM_VARIANT, or, where that is empty too, a choice by shape.
+	NormVariant string
+
 	// Kernels is a folder of WGSL templates that are used in place of those of the same name in package shaders, to
 	// try a kernel without building the program. Empty: none.
 	Kernels string

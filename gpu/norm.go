@@ -54,6 +54,7 @@ func (b *Backend) rmsNorm(op string, dst, src, residual, w backend.Tensor, eps f
 	if add {
 		bound = append(bound, b.bindSpan(op, residual))
 	}
+	form := b.normForm(dst.N, src.Stride, dst.Stride)
 	p := shaders.RMSNormBatchParams{
 		N: u32(dst.N), EpsBits: math.Float32bits(eps), SrcStride: u32(src.Stride), DstStride: u32(dst.Stride),
 	}
@@ -61,11 +62,24 @@ func (b *Backend) rmsNorm(op string, dst, src, residual, w backend.Tensor, eps f
 	for i, t := range bound {
 		binds[i] = t.binding
 	}
-	b.dispatch(op, shaders.RMSNormBatch{Add: add}, p, p.Grid(dst.Rows), binds...)
+	b.dispatch(op, shaders.RMSNormBatch{Add: add, Form: form}, p, p.Grid(dst.Rows), binds...)
 	if add {
 		b.writeBack(op, bound[0])
 	}
 	b.writeBack(op, bound[1])
+}
+
+// normForm returns how to run a norm of rows of n floats, with these offsets and strides beside: as Options.NormVariant
+// asks where that is possible.
+func (b *Backend) normForm(n int, places ...int) shaders.NormForm {
+	s := shaders.NormShape{N: n, Aligned: true}
+	for _, p := range places {
+		s.Aligned = s.Aligned && p%4 == 0
+	}
+	if f, ok := b.normVariant.Form(s, b.maxThreads); ok {
+		return f
+	}
+	return shaders.ChooseRMSNorm(s, b.maxThreads)
 }
 
 // boundTensor is a tensor with the range that stands for it in a dispatch: its own, or that of a copy.
@@ -184,5 +198,10 @@ func (b *Backend) FusedResidualRMSNorm(f backend.FusedNorm) {
 	if f.Bias.Valid() {
 		p.HasBias = 1
 	}
-	b.dispatch(op, shaders.FusedResidualRMSNorm{Tee: f.Sum.Valid()}, p, p.Grid(), whole(arena))
+	places := []int{n}
+	for _, x := range append(matrices, vectors...) {
+		places = append(places, x.t.Off)
+	}
+	v := shaders.FusedResidualRMSNorm{Tee: f.Sum.Valid(), Form: b.normForm(n, places...)}
+	b.dispatch(op, v, p, p.Grid(), whole(arena))
 }

@@ -99,20 +99,8 @@ func (b *Backend) record(v shaders.Variant, params any, grid shaders.Grid, binds
 	if err != nil {
 		return err
 	}
-	enc, err := b.encoder()
-	if err != nil {
-		return err
-	}
-	if b.rec.pass == nil {
-		b.rec.pass = enc.BeginComputePass(nil)
-	}
-	if b.rec.pipe != pipe {
-		b.rec.pass.SetPipeline(pipe.raw)
-		b.rec.pipe = pipe
-	}
-	b.rec.pass.SetBindGroup(0, group, nil)
-	b.rec.pass.DispatchWorkgroups(grid.X, grid.Y, grid.Z)
-	return b.counted()
+	b.taped(step{pipe: pipe, group: group, grid: grid})
+	return b.encode(pipe, group, grid)
 }
 
 // rmsNormParamsSlot is where rmsnorm_batch.wgsl has its parameters; in other kernels they come last.
@@ -141,6 +129,7 @@ func (b *Backend) counted() error {
 
 // copyWords records the copy of n words from src to dst, which are different buffers.
 func (b *Backend) copyWords(op string, dst *buffer, dstOff int, src *buffer, srcOff, n int) {
+	b.taped(step{run: func() { b.copyWords(op, dst, dstOff, src, srcOff, n) }})
 	err := b.endPass()
 	if err == nil {
 		var enc *wgpu.CommandEncoder
@@ -158,6 +147,7 @@ func (b *Backend) copyWords(op string, dst *buffer, dstOff int, src *buffer, src
 
 // clearWords records n zero words at word off of buf.
 func (b *Backend) clearWords(op string, buf *buffer, off, n int) {
+	b.taped(step{run: func() { b.clearWords(op, buf, off, n) }})
 	err := b.endPass()
 	if err == nil {
 		var enc *wgpu.CommandEncoder
@@ -256,6 +246,7 @@ func (b *Backend) bindGroup(pipe *pipeline, binds []binding) (*wgpu.BindGroup, e
 
 // dropGroups releases the bind groups over buf, or all of them. Nothing may be recorded.
 func (b *Backend) dropGroups(buf *buffer) {
+	b.epoch++ // tapes hold bind groups
 	for key, g := range b.groups {
 		drop := buf == nil
 		for _, x := range key.b {

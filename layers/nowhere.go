@@ -18,6 +18,9 @@ func (nowhere) UploadU32(backend.Tensor, []uint32)                              
 func (nowhere) Copy(_, _ backend.Tensor)                                                           {}
 func (nowhere) Read([]float32, backend.Tensor) error                                               { return nil }
 func (nowhere) Flush() error                                                                       { return nil }
+func (nowhere) Record(f func()) func()                                                             { f(); return f }
+func (nowhere) ArgMax(_, _ backend.Tensor)                                                         {}
+func (nowhere) Advance(_, _, _, _ backend.Tensor)                                                  {}
 func (nowhere) Close()                                                                             {}
 func (nowhere) Embed(backend.Tensor, backend.Weight, backend.Tensor)                               {}
 func (nowhere) RMSNorm(_, _, _ backend.Tensor, _ float32)                                          {}

@@ -5,14 +5,15 @@ import "cera/backend"
 // pass is one walk through the model: each step runs an op, offers what it gave to the probe, and adds a line to the
 // log where there is one. The log is how OpSites and NormSites are made, so that they cannot differ from what runs.
 type pass struct {
-	s     *State
-	be    backend.Backend
-	m     *Model
-	rows  int            // tokens
-	from  int            // position of the first
-	pos   backend.Tensor // [1, rows] u32
-	probe Probe
-	log   *log
+	s      *State
+	be     backend.Backend
+	m      *Model
+	rows   int            // tokens
+	from   int            // position of the first
+	tokens backend.Tensor // [1, rows] u32
+	pos    backend.Tensor // [1, rows] u32
+	probe  Probe
+	log    *log
 
 	layer     int   // of the block, -1 outside
 	x         value // the residual stream
@@ -47,7 +48,10 @@ func (v value) as(site string, layer int) value { return value{v.Tensor, site, l
 
 // pass begins a walk over the first rows of the state's tensors.
 func (s *State) pass(rows, from int, probe Probe) *pass {
-	return &pass{s: s, be: s.be, m: s.m, rows: rows, from: from, pos: s.pos.View(0, 1, rows), probe: probe, layer: -1}
+	return &pass{
+		s: s, be: s.be, m: s.m, rows: rows, from: from, tokens: s.tokens.View(0, 1, rows), pos: s.pos.View(0, 1, rows),
+		probe: probe, layer: -1,
+	}
 }
 
 // offer shows the probe a site; a valid bias is part of the site's value and not of the tensor.
@@ -98,7 +102,7 @@ func (p *pass) embed() {
 		site, scaled = SiteEmbdRaw, SiteEmbd
 	}
 	p.x = value{dst.Slice(0, p.rows), site, -1}
-	p.be.Embed(p.x.Tensor, p.m.TokEmbd.W, s.tokens.View(0, 1, p.rows))
+	p.be.Embed(p.x.Tensor, p.m.TokEmbd.W, p.tokens)
 	if line := p.did(OpEmbed, "embedding", p.x); line != nil {
 		line.Weight = p.m.TokEmbd.Name
 	}

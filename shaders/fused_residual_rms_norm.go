@@ -1,20 +1,24 @@
 package shaders
 
 // FusedResidualRMSNorm selects a form of fused_residual_rms_norm.wgsl. With Tee the sum of the inputs is stored
-// as well, at SumOff; without it the field is a pad word that the kernel ignores.
-type FusedResidualRMSNorm struct{ Tee bool }
+// as well, at SumOff; without it the field is a pad word that the kernel ignores. Form says how rows are read.
+type FusedResidualRMSNorm struct {
+	Tee  bool
+	Form NormForm
+}
 
 // Program implements Variant.
 func (v FusedResidualRMSNorm) Program() Program {
-	p := Program{
+	var defines map[string]string
+	if v.Tee {
+		defines = map[string]string{"TEE": "1"}
+	}
+	return Program{
 		File:     "fused_residual_rms_norm.wgsl",
 		Entry:    "fused_residual_rms_norm",
+		Defines:  v.Form.defines(defines),
 		Bindings: []Access{ReadWrite, Uniform}, // arena, params
 	}
-	if v.Tee {
-		p.Defines = map[string]string{"TEE": "1"}
-	}
-	return p
 }
 
 // FusedResidualRMSNormParams is the kernel's uniform. Offsets are in f32 elements from the start of the arena;

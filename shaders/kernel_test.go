@@ -161,6 +161,9 @@ func TestParamsMatchTheTemplates(t *testing.T) {
 		{RouteParams{}, Route{}},
 		{ExpertBiasParams{}, ExpertBias{}},
 		{CombineParams{}, Combine{}},
+		{ArgMaxParams{}, ArgMax{}},
+		{ArgMaxParams{}, ArgMax{Merge: true}},
+		{AdvanceParams{}, Advance{}},
 	}
 	for _, tt := range tests {
 		typ := reflect.TypeOf(tt.params)
@@ -265,6 +268,9 @@ func TestGrids(t *testing.T) {
 		{"experts", ExpertMatMulParams{M: 100, Slots: 12}.Grid(), Grid{100, 1, 12}},
 		{"experts, many slots", ExpertMatMulParams{M: 65536, Slots: 1 << 20}.Grid(), Grid{32768, 2, 65535}},
 		{"experts' bias", ExpertBiasParams{Slots: 4, N: 300}.Grid(), Grid{8, 1, 1}},
+		{"argmax", ArgMax{}.Grid(ArgMaxParams{Rows: 3, Parts: 64}), Grid{192, 1, 1}},
+		{"argmax, merged", ArgMax{Merge: true}.Grid(ArgMaxParams{Rows: 3, Parts: 64}), Grid{3, 1, 1}},
+		{"advance", AdvanceParams{}.Grid(), Grid{1, 1, 1}},
 		{"combine", CombineParams{Rows: 4, N: 300, Used: 8}.Grid(), Grid{8, 1, 1}},
 	}
 	for _, tt := range tests {

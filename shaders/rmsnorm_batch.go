@@ -1,14 +1,18 @@
 package shaders
 
 // RMSNormBatch selects an entry point of rmsnorm_batch.wgsl: the norm alone, or (Add) the norm of src + residual,
-// with the sum written back to src.
-type RMSNormBatch struct{ Add bool }
+// with the sum written back to src. Form says how rows are read.
+type RMSNormBatch struct {
+	Add  bool
+	Form NormForm
+}
 
 // Program implements Variant.
 func (v RMSNormBatch) Program() Program {
 	p := Program{
 		File:     "rmsnorm_batch.wgsl",
 		Entry:    "rmsnorm_batch",
+		Defines:  v.Form.defines(nil),
 		Bindings: []Access{ReadWrite, ReadWrite, Read, Read}, // src, dst, w, params
 	}
 	if v.Add {

@@ -47,6 +47,8 @@ func RunAll(t *testing.T, open func(t *testing.T) backend.Backend, only ...strin
 		{"ExpertBias", testExpertBias},
 		{"Combine", testCombine},
 		{"AddGated", testAddGated},
+		{"ArgMax", testArgMax},
+		{"Record", testRecord},
 		{"Repeat", testRepeat},
 		{"RepeatExperts", testRepeatExperts},
 	} {

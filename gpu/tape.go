@@ -1,0 +1,87 @@
+//go:build cgo
+
+package gpu
+
+import (
+	"github.com/cogentcore/webgpu/wgpu"
+
+	"cera/shaders"
+)
+
+// tape is what Record keeps: commands whose operands were checked and whose pipelines and bind groups were made.
+type tape struct {
+	steps []step
+	epoch uint64 // of the backend's bind groups when it was made
+}
+
+// step is a dispatch, or another command.
+type step struct {
+	pipe  *pipeline
+	group *wgpu.BindGroup
+	grid  shaders.Grid
+	run   func() // where pipe is nil
+}
+
+// Record runs f and returns a function that encodes the same commands again, without checks. It must not be used after
+// what its ops work on is freed.
+func (b *Backend) Record(f func()) (again func()) {
+	var t *tape
+	record := func() {
+		t = &tape{}
+		b.tape = t
+		f()
+		b.tape = nil
+		t.epoch = b.epoch
+	}
+	record()
+	return func() {
+		if !b.ready("Record") {
+			return
+		}
+		if t.epoch != b.epoch {
+			record() // bind groups were released since
+			return
+		}
+		for i := range t.steps {
+			if err := b.replay(&t.steps[i]); err != nil {
+				b.fail("Record", err)
+			}
+			if b.err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (b *Backend) replay(s *step) error {
+	if s.pipe == nil {
+		s.run()
+		return nil
+	}
+	return b.encode(s.pipe, s.group, s.grid)
+}
+
+// taped keeps a step where a tape runs.
+func (b *Backend) taped(s step) {
+	if b.tape != nil {
+		b.tape.steps = append(b.tape.steps, s)
+	}
+}
+
+// encode adds a dispatch to the open pass.
+func (b *Backend) encode(pipe *pipeline, group *wgpu.BindGroup, grid shaders.Grid) error {
+	enc, err := b.encoder()
+	if err != nil {
+		return err
+	}
+	if b.rec.pass == nil {
+		b.rec.pass = enc.BeginComputePass(nil)
+	}
+	if b.rec.pipe != pipe {
+		b.rec.pass.SetPipeline(pipe.raw)
+		b.rec.pipe = pipe
+	}
+	b.rec.pass.SetBindGroup(0, group, nil)
+	b.rec.pass.DispatchWorkgroups(grid.X, grid.Y, grid.Z)
+	return b.counted()
+}
