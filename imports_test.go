@@ -21,8 +21,9 @@ const importTable = `
 	trace:        backend
 	check:        trace backend layers cpu
 	tinymodel:    gguf backend weights
+	tokenizer:    gguf
 	engine:       backend check cpu gguf gpu layers tinymodel trace weights
-	cmd/cera-run: engine check trace gguf
+	cmd/cera-run: engine check trace tokenizer gguf
 	.:
 `
 
