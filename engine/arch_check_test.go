@@ -128,6 +128,27 @@ func TestWrongModels(t *testing.T) {
 		{"a vocabulary that is not the embedding's", "phi3", map[string]any{"phi3.vocab_size": uint32(65)}, nil, nil, []string{"phi3.vocab_size", "65", "64"}},
 		{"heads that do not divide", "llama", map[string]any{"llama.attention.head_count": uint32(5)}, nil, nil, []string{"llama.attention.head_count", "5"}},
 		{"KV heads that do not divide", "gemma3", map[string]any{"gemma3.attention.head_count_kv": uint32(3)}, nil, nil, []string{"gemma3.attention.head_count_kv", "3"}},
+		{"KV heads that do not divide in one block", "llama", map[string]any{"llama.attention.head_count_kv": []int32{2, 3}}, nil, nil,
+			[]string{"llama.attention.head_count_kv", "3 does not divide head_count 4 in block 1"}},
+		{"heads of too few blocks", "smollm3", map[string]any{"smollm3.attention.head_count": []int32{4, 4}}, nil, nil,
+			[]string{"smollm3.attention.head_count", "2 values", "5 blocks"}},
+		{"KV heads of too many blocks", "qwen2", map[string]any{"qwen2.attention.head_count_kv": []int32{2, 2, 2}}, nil, nil,
+			[]string{"qwen2.attention.head_count_kv", "3 values", "2 blocks"}},
+		{"widths of too many blocks", "phi3", map[string]any{"phi3.feed_forward_length": []int32{48, 48, 48}}, nil, nil,
+			[]string{"phi3.feed_forward_length", "3 values", "2 blocks"}},
+		{"heads of a block that its tensors have not", "llama", map[string]any{
+			"llama.attention.head_count": []int32{4, 6}, "llama.attention.key_length": uint32(8),
+		}, nil, nil, []string{`"blk.1.attn_q.weight"`, "[32, 32]", "[32, 48]"}},
+		{"a pattern of windows of too few blocks", "exaone4", map[string]any{"exaone4.attention.sliding_window_pattern": []bool{true}}, nil, nil,
+			[]string{"exaone4.attention.sliding_window_pattern", "1 values", "5 blocks"}},
+		{"a norm of heads missing", "exaone4", nil, without("blk.4.attn_k_norm.weight"), nil, []string{`"blk.4.attn_k_norm.weight"`, "missing", "[16]"}},
+		{"a norm of the stream where there is none", "exaone4", nil, nil, func(w *gguf.Writer) {
+			w.Add("blk.0.attn_norm.weight", gguf.F32, []uint64{64}, make([]byte, 256))
+		}, []string{`"blk.0.attn_norm.weight"`, "expected no such tensor"}},
+		{"sinks of other heads", "gpt-oss", nil, shaped("blk.1.attn_sinks.weight", 5), nil, []string{`"blk.1.attn_sinks.weight"`, "[5]", "[4]"}},
+		{"rope factors of another width", "llama3-ropefreqs", nil, shaped("rope_freqs.weight", 8), nil, []string{`"rope_freqs.weight"`, "[8]", "[4]"}},
+		{"experts in an architecture that has none", "gemma", map[string]any{"gemma.expert_count": uint32(4)}, nil, nil,
+			[]string{"gemma.expert_count", "4"}},
 		{"more experts used than there are", "gpt-oss", map[string]any{"gpt-oss.expert_used_count": uint32(5)}, nil, nil, []string{"expert_used_count", "5"}},
 		{"an unknown architecture", "llama", map[string]any{"general.architecture": "rwkv7"}, nil, nil, []string{`"rwkv7"`, "known: llama"}},
 		{"an unknown rope scaling", "llama", map[string]any{"llama.rope.scaling.type": "ntk"}, nil, nil, []string{"rope.scaling.type", `"ntk"`}},
@@ -146,7 +167,11 @@ func TestWrongModels(t *testing.T) {
 		}, nil, []string{`"blk.0.attn_q.weight"`, "I32"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			path := changed(t, "../testdata/archs/"+c.model+".gguf", c.set, c.tensor, c.more)
+			model := "../testdata/archs/" + c.model + ".gguf"
+			if c.model == "exaone4" { // of which there is none in testdata
+				model = tinyCase{arch: c.model}.write(t)
+			}
+			path := changed(t, model, c.set, c.tensor, c.more)
 			_, err := engine.Open(path, engine.Options{Device: "cpu"})
 			if err == nil {
 				t.Fatal("accepted")

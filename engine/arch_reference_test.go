@@ -1,31 +1,138 @@
 package engine_test
 
 import (
-	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
-	"cera/engine"
 	"cera/gguf"
-	"cera/tinymodel"
 	"cera/weights"
 )
 
-// reference is a forward pass in float64, written from the architectures' definitions and sharing no code with the one
-// that is tested: loops over a file's tensors, all tokens at once.
-type reference struct {
-	t       *testing.T
-	f       *gguf.File
-	o       tinymodel.Options
-	headDim int
-	neox    bool
-	post    bool                 // norms of what is added to the stream, not of the stream
-	qkNorm  bool                 // of each head
-	window  func(block int) int  // positions that a token of the block sees; 0: all
-	rotates func(block int) bool //
-	sites   map[string][]float64 // by llama.cpp's names, row after row
+// definition is what an architecture computes where it differs from llama, as its authors published it. It is written
+// down a second time, apart from the table in package layers, which it is to be held against.
+type definition struct {
+	neox      bool   // the two halves of a head rotate together, and not neighbours
+	layerNorm bool   // of the stream
+	noPre     bool   // the stream is not normed
+	post      bool   // what attention and MLP give is
+	ffnNorm   string // tensor of the norm before the MLP, and its site; empty: ffn_norm
+	headNorm  bool   // q and k are normed a head at a time
+	rowNorm   bool   // q and k are normed all heads together
+	act       func(gate, up float64) float64
+	plain     bool // the MLP has no gate: act(up, 1)
+	rootEmbd  bool // embeddings are multiplied by the root of the width
+	granite   bool // four factors, in keys
+
+	period     int     // where there is a window, every so many blocks the last sees all; -1: none does
+	localBase  float64 // base of blocks with a window; 0: that of the others
+	localPlain bool    // they rotate without the scaling for long contexts
+
+	skipsRope func(block int, window, windows bool) bool // whether the block has a window, and whether any has
+
+	attnCap, finalCap float64 // where the file has no key
+	topFirst          bool    // the router's softmax is over the experts that are picked
+	renormed          bool    // the weights of those are divided by their sum
 }
+
+func silu(g, up float64) float64 { return g / (1 + math.Exp(-g)) * up }
+
+func gelu(g, up float64) float64 {
+	return 0.5 * g * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(g+0.044715*g*g*g))) * up
+}
+
+// clampedSwiGLU is the activation of gpt-oss.
+func clampedSwiGLU(g, up float64) float64 {
+	g, up = math.Min(g, 7), math.Max(-7, math.Min(up, 7))
+	return g / (1 + math.Exp(-1.702*g)) * (up + 1)
+}
+
+var definitions = map[string]definition{
+	"llama":    {renormed: true},
+	"qwen2":    {neox: true},
+	"qwen2moe": {neox: true},
+	"qwen3":    {neox: true, headNorm: true},
+	"qwen3moe": {neox: true, headNorm: true, renormed: true},
+	"gemma":    {neox: true, act: gelu, rootEmbd: true},
+	"gemma2":   {neox: true, act: gelu, rootEmbd: true, post: true, period: 2, attnCap: 50, finalCap: 30},
+	"gemma3": {
+		neox: true, act: gelu, rootEmbd: true, post: true, headNorm: true, period: 6, localBase: 10000, localPlain: true,
+	},
+	"phi3":       {neox: true, period: -1},
+	"granite":    {granite: true},
+	"olmo2":      {neox: true, noPre: true, post: true, rowNorm: true, period: 4, localPlain: true},
+	"smollm3":    {skipsRope: func(block int, _, _ bool) bool { return (block+1)%4 == 0 }},
+	"stablelm":   {neox: true, layerNorm: true},
+	"starcoder2": {neox: true, layerNorm: true, act: gelu, plain: true},
+	"gpt-oss":    {neox: true, act: clampedSwiGLU, ffnNorm: "post_attention_norm", period: 2, topFirst: true},
+	"exaone4": {
+		neox: true, noPre: true, post: true, headNorm: true, period: 4,
+		skipsRope: func(_ int, window, windows bool) bool { return windows && !window },
+	},
+}
+
+// reference is a forward pass in float64 that shares no code with the one that is tested: loops over a file's tensors,
+// all tokens at once, no cache. Matrices are flat, row after row.
+type reference struct {
+	t     *testing.T
+	f     *gguf.File
+	arch  string
+	def   definition
+	ctx   int                  // positions of the cache, by which phi3 chooses its factors
+	sites map[string][]float64 // by llama.cpp's names, and "logits"
+
+	dim, headDim, rotDim int
+	eps                  float64
+}
+
+func newReference(t *testing.T, f *gguf.File, ctx int) *reference {
+	t.Helper()
+	name, err := f.String("general.architecture")
+	if err != nil {
+		t.Fatal(err)
+	}
+	def, ok := definitions[name]
+	if !ok {
+		t.Fatalf("%s has no definition", name)
+	}
+	if def.act == nil {
+		def.act = silu
+	}
+	r := &reference{t: t, f: f, arch: name, def: def, ctx: ctx, sites: map[string][]float64{}}
+	r.dim = r.int("embedding_length", 0)
+	r.headDim = r.int("attention.key_length", r.dim/r.each("attention.head_count", 0))
+	r.rotDim = r.int("rope.dimension_count", r.headDim)
+	r.eps = r.float("attention.layer_norm_rms_epsilon", 0)
+	if def.layerNorm {
+		r.eps = r.float("attention.layer_norm_epsilon", 0)
+	}
+	return r
+}
+
+func (r *reference) int(key string, missing int) int {
+	if v, err := r.f.Uint(r.arch + "." + key); err == nil {
+		return int(v)
+	}
+	return missing
+}
+
+func (r *reference) float(key string, missing float64) float64 {
+	if v, err := r.f.Float(r.arch + "." + key); err == nil {
+		return v
+	}
+	return missing
+}
+
+// each reads a key that is one number or an array of one a block.
+func (r *reference) each(key string, block int) int {
+	if v, err := r.f.Uints(r.arch + "." + key); err == nil {
+		return int(v[block])
+	}
+	return r.int(key, 0)
+}
+
+func (r *reference) has(name string) bool { _, ok := r.f.Tensor(name); return ok }
 
 func (r *reference) load(name string) []float64 {
 	r.t.Helper()
@@ -40,27 +147,21 @@ func (r *reference) load(name string) []float64 {
 	return out
 }
 
-// has is load for a tensor that may be missing: nil then.
-func (r *reference) has(name string) []float64 {
-	if _, ok := r.f.Tensor(name); !ok {
-		return nil
-	}
-	return r.load(name)
+// keep notes what a site holds.
+func (r *reference) keep(site string, v []float64) []float64 {
+	r.sites[site] = slices.Clone(v)
+	return v
 }
 
-// project multiplies each row of x, [rows, n], with the matrix name, and adds its bias where the file has one.
-func (r *reference) project(name string, x []float64, n int) []float64 {
-	w, bias := r.load(name+".weight"), r.has(name+".bias")
+// multiply is the product of each row of x, [rows, n], with the m rows of w.
+func multiply(x, w []float64, n int) []float64 {
 	m := len(w) / n
-	var out []float64
+	out := make([]float64, 0, len(x)/n*m)
 	for from := 0; from < len(x); from += n {
 		for o := range m {
 			var sum float64
 			for k := range n {
 				sum += w[o*n+k] * x[from+k]
-			}
-			if bias != nil {
-				sum += bias[o]
 			}
 			out = append(out, sum)
 		}
@@ -68,208 +169,227 @@ func (r *reference) project(name string, x []float64, n int) []float64 {
 	return out
 }
 
-// norm norms stretches of as many elements as the weight has.
-func (r *reference) norm(name string, x []float64) []float64 {
-	w := r.load(name)
+// plus adds b to each row of x.
+func plus(x, b []float64) []float64 {
+	for i := range x {
+		x[i] += b[i%len(b)]
+	}
+	return x
+}
+
+// project multiplies each row of x, [rows, n], with the matrix name, and adds its bias where the file has one.
+func (r *reference) project(name string, x []float64, n int) []float64 {
+	out := multiply(x, r.load(name+".weight"), n)
+	if r.has(name + ".bias") {
+		plus(out, r.load(name+".bias"))
+	}
+	return out
+}
+
+// rms norms stretches of as many elements as the weight has.
+func (r *reference) rms(name string, x []float64) []float64 {
+	w := r.load(name + ".weight")
 	out := make([]float64, len(x))
 	for from := 0; from < len(x); from += len(w) {
 		var sum float64
 		for i := range w {
 			sum += x[from+i] * x[from+i]
 		}
-		inv := 1 / math.Sqrt(sum/float64(len(w))+float64(r.o.Eps))
 		for i := range w {
-			out[from+i] = x[from+i] * inv * w[i]
+			out[from+i] = x[from+i] / math.Sqrt(sum/float64(len(w))+r.eps) * w[i]
 		}
 	}
 	return out
 }
 
-// rotate turns every head of x, [tokens, width], by its token's position.
-func (r *reference) rotate(x []float64, width int) {
-	d := r.headDim
-	for from := 0; from < len(x); from += d {
-		p := from / width
-		for j := range d / 2 {
-			a, b := from+2*j, from+2*j+1
-			if r.neox {
-				a, b = from+j, from+j+d/2
-			}
-			sin, cos := math.Sincos(float64(p) * math.Pow(float64(r.o.RopeBase), -2*float64(j)/float64(d)))
-			x[a], x[b] = x[a]*cos-x[b]*sin, x[a]*sin+x[b]*cos
-		}
+// norm norms the stream.
+func (r *reference) norm(name string, x []float64) []float64 {
+	if !r.def.layerNorm {
+		return r.rms(name, x)
 	}
-}
-
-func (r *reference) attend(q, k, v []float64, window int) []float64 {
-	d, nq, nkv := r.headDim, r.o.Heads*r.headDim, r.o.KVHeads*r.headDim
-	out := make([]float64, len(q))
-	for p := range len(q) / nq {
-		for h := range r.o.Heads {
-			kv := h / (r.o.Heads / r.o.KVHeads) * d
-			var sum float64
-			acc := make([]float64, d)
-			for j := 0; j <= p; j++ {
-				if window > 0 && p-j >= window {
-					continue
-				}
-				var s float64
-				for i := range d {
-					s += q[p*nq+h*d+i] * k[j*nkv+kv+i]
-				}
-				e := math.Exp(s / math.Sqrt(float64(d)))
-				sum += e
-				for i := range d {
-					acc[i] += e * v[j*nkv+kv+i]
-				}
-			}
-			for i := range d {
-				out[p*nq+h*d+i] = acc[i] / sum
-			}
+	w, bias := r.load(name+".weight"), r.load(name+".bias")
+	n := len(w)
+	out := make([]float64, len(x))
+	for from := 0; from < len(x); from += n {
+		var mean, variance float64
+		for i := range n {
+			mean += x[from+i] / float64(n)
+		}
+		for i := range n {
+			variance += (x[from+i] - mean) * (x[from+i] - mean) / float64(n)
+		}
+		for i := range n {
+			out[from+i] = (x[from+i]-mean)/math.Sqrt(variance+r.eps)*w[i] + bias[i]
 		}
 	}
 	return out
 }
 
 // run computes the sites and the logits, [tokens, vocabulary].
-func (r *reference) run(tokens []int32) []float64 {
-	dim := r.o.Dim
+func (r *reference) run(tokens []int32) {
 	var x []float64
 	embd := r.load("token_embd.weight")
 	for _, id := range tokens {
-		x = append(x, embd[int(id)*dim:(int(id)+1)*dim]...)
+		x = append(x, embd[int(id)*r.dim:(int(id)+1)*r.dim]...)
 	}
-	keep := func(site string, v []float64) []float64 {
-		r.sites[site] = append([]float64(nil), v...)
-		return v
+	scale, residual, divisor := 1.0, 1.0, 1.0
+	if r.def.rootEmbd {
+		scale = math.Sqrt(float64(r.dim))
+	}
+	if r.def.granite {
+		scale, residual, divisor = r.float("embedding_scale", 1), r.float("residual_scale", 1), r.float("logit_scale", 1)
+	}
+	for i := range x {
+		x[i] *= scale
 	}
 	add := func(d []float64) {
 		for i := range x {
-			x[i] += d[i]
+			x[i] += residual * d[i]
 		}
 	}
-	for b := range r.o.Layers {
-		name := func(s string) string { return fmt.Sprintf("blk.%d.%s", b, s) }
+	for b := range r.int("block_count", 0) {
 		at := func(s string) string { return fmt.Sprintf("%s-%d", s, b) }
+		name := func(s string) string { return fmt.Sprintf("blk.%d.%s", b, s) }
 		h := x
-		if !r.post {
-			h = keep(at("attn_norm"), r.norm(name("attn_norm.weight"), x))
+		if !r.def.noPre {
+			h = r.keep(at("attn_norm"), r.norm(name("attn_norm"), x))
 		}
-		q, k, v := r.project(name("attn_q"), h, dim), r.project(name("attn_k"), h, dim), r.project(name("attn_v"), h, dim)
-		if r.qkNorm {
-			q = keep(at("Qcur_normed"), r.norm(name("attn_q_norm.weight"), q))
-			k = keep(at("Kcur_normed"), r.norm(name("attn_k_norm.weight"), k))
-		}
-		if r.rotates(b) {
-			r.rotate(q, r.o.Heads*r.headDim)
-			r.rotate(k, r.o.KVHeads*r.headDim)
-		}
-		out := r.project(name("attn_output"), keep(at("kqv_out"), r.attend(q, k, v, r.window(b))), r.o.Heads*r.headDim)
-		if r.post {
-			out = keep(at("attn_post_norm"), r.norm(name("post_attention_norm.weight"), out))
+		out := r.attention(b, h, name, at)
+		if r.def.post {
+			out = r.keep(at("attn_post_norm"), r.rms(name("post_attention_norm"), out))
 		}
 		add(out)
-		keep(at("ffn_inp"), x)
+		r.keep(at("ffn_inp"), x)
 		h = x
-		if !r.post {
-			h = keep(at("ffn_norm"), r.norm(name("ffn_norm.weight"), x))
+		switch {
+		case r.def.noPre:
+		case r.def.ffnNorm != "":
+			h = r.keep(at("attn_post_norm"), r.norm(name(r.def.ffnNorm), x))
+		default:
+			h = r.keep(at("ffn_norm"), r.norm(name("ffn_norm"), x))
 		}
-		gate, up := r.project(name("ffn_gate"), h, dim), r.project(name("ffn_up"), h, dim)
-		for i, g := range gate {
-			up[i] *= g / (1 + math.Exp(-g))
-		}
-		out = r.project(name("ffn_down"), up, r.o.FF)
-		if r.post {
-			out = keep(at("ffn_post_norm"), r.norm(name("post_ffw_norm.weight"), out))
+		out = r.mlp(h, name)
+		if r.def.post {
+			out = r.keep(at("ffn_post_norm"), r.rms(name("post_ffw_norm"), out))
 		}
 		add(out)
-		keep(at("l_out"), x)
+		r.keep(at("l_out"), x)
 	}
-	head := "output"
-	if r.o.TiedOutput {
-		head = "token_embd"
+	head := "output.weight"
+	if !r.has(head) {
+		head = "token_embd.weight"
 	}
-	return r.project(head, keep("result_norm", r.norm("output_norm.weight", x)), dim)
+	logits := multiply(r.keep("result_norm", r.norm("output_norm", x)), r.load(head), r.dim)
+	limit := r.float("final_logit_softcapping", r.def.finalCap)
+	for i := range logits {
+		logits[i] /= divisor
+		if limit > 0 {
+			logits[i] = limit * math.Tanh(logits[i]/limit)
+		}
+	}
+	r.keep("logits", logits)
 }
 
-// TestArchReference compares models of the project's own generator, of which there is no oracle in testdata, with a pass
-// in float64.
-func TestArchReference(t *testing.T) {
-	every := func(int) bool { return true }
-	all := func(int) int { return 0 }
-	for _, c := range []struct {
-		name    string
-		change  func(o *tinymodel.Options)
-		window  func(block int) int
-		rotates func(block int) bool
-	}{
-		{"qwen3", func(o *tinymodel.Options) { o.Arch = "qwen3" }, all, every},
-		{"qwen3 with biases", func(o *tinymodel.Options) { o.Arch, o.QKVBias, o.OutputBias = "qwen3", true, true }, all, every},
-		{"qwen2 with biases", func(o *tinymodel.Options) { o.Arch, o.QKVBias = "qwen2", true }, all, every},
-		{"exaone4", func(o *tinymodel.Options) { o.Arch = "exaone4" }, all, every},
-		{"exaone4 tied", func(o *tinymodel.Options) { o.Arch, o.TiedOutput = "exaone4", true }, all, every},
-		{"exaone4 with a window", func(o *tinymodel.Options) { o.Arch, o.Window, o.Layers = "exaone4", 5, 5 }, func(b int) int {
-			if b%4 == 3 {
-				return 0
-			}
-			return 5
-		}, func(b int) bool { return b%4 != 3 }},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			o := tinymodel.Default()
-			o.Layers, o.Vocab, o.HeadDim, o.Format = 3, 96, 24, gguf.F32
-			c.change(&o)
-			var buf bytes.Buffer
-			if _, err := tinymodel.Write(&buf, o); err != nil {
-				t.Fatal(err)
-			}
-			file := func() *gguf.File {
-				f, err := gguf.NewFile(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
-				if err != nil {
-					t.Fatal(err)
-				}
-				return f
-			}
-			ref := &reference{
-				t: t, f: file(), o: o, headDim: 24, neox: o.Arch != "llama", post: o.Arch == "exaone4",
-				qkNorm: o.Arch == "qwen3" || o.Arch == "exaone4", window: c.window, rotates: c.rotates, sites: map[string][]float64{},
-			}
-			tokens := engine.DefaultTokens(o.Vocab, 13)
-			ref.sites["logits"] = ref.run(tokens)
-			eachDevice(t, func(t *testing.T, device string) {
-				for _, ubatch := range []int{13, 4, 1} {
-					e, err := engine.Load(file(), engine.Options{Device: device, UBatch: ubatch})
-					if err != nil {
-						t.Fatal(err)
-					}
-					got, err := e.Capture(ctx, tokens, everySite)
-					if err != nil {
-						t.Fatal(err)
-					}
-					for site, want := range ref.sites {
-						data, _, _, ok := got.Trace.Data(site)
-						if !ok || len(data) != len(want) {
-							t.Errorf("batches of %d: %s: %d values, want %d", ubatch, site, len(data), len(want))
-							continue
-						}
-						var diff, size float64
-						for i, w := range want {
-							diff += (float64(data[i]) - w) * (float64(data[i]) - w)
-							size += w * w
-						}
-						if !(diff/size <= goldenNMSE) {
-							t.Errorf("batches of %d: %s: NMSE %.3g, limit %g", ubatch, site, diff/size, goldenNMSE)
-						}
-					}
-					r, err := e.CheckOps(ctx, tokens, engine.DriftOn, engine.OpFilter{})
-					if err != nil || r.ExitCode() != 0 || r.Missed != 0 {
-						t.Errorf("batches of %d: check: %v, %d unmeasured, first fault %+v", ubatch, err, r.Missed, r.First)
-					}
-					if err := e.Close(); err != nil {
-						t.Error(err)
-					}
-				}
-			})
-		})
+// mlp is the MLP of a block, or its mixture of experts.
+func (r *reference) mlp(h []float64, name func(string) string) []float64 {
+	if !r.has(name("ffn_gate_inp.weight")) {
+		up := r.project(name("ffn_up"), h, r.dim)
+		var gate []float64
+		switch ff := r.int("feed_forward_length", 0); {
+		case r.def.plain:
+			return r.project(name("ffn_down"), r.plainAct(up), ff)
+		case r.has(name("ffn_gate.weight")):
+			gate = r.project(name("ffn_gate"), h, r.dim)
+		default: // ffn_up has the rows of both
+			gate, up = stretch(up, 2*ff, 0, ff), stretch(up, 2*ff, ff, 2*ff)
+		}
+		return r.project(name("ffn_down"), r.gatedAct(gate, up), r.int("feed_forward_length", 0))
 	}
+	logits := r.project(name("ffn_gate_inp"), h, r.dim)
+	experts := r.int("expert_count", 0)
+	var out []float64
+	for from := 0; from < len(logits); from += experts {
+		row := from / experts
+		out = append(out, r.mixture(h[row*r.dim:(row+1)*r.dim], logits[from:from+experts], name)...)
+	}
+	if !r.has(name("ffn_up_shexp.weight")) {
+		return out
+	}
+	act := r.gatedAct(r.project(name("ffn_gate_shexp"), h, r.dim), r.project(name("ffn_up_shexp"), h, r.dim))
+	shared := r.project(name("ffn_down_shexp"), act, r.int("expert_shared_feed_forward_length", 0))
+	gate := multiply(h, r.load(name("ffn_gate_inp_shexp.weight")), r.dim)
+	for i := range out {
+		out[i] += shared[i] / (1 + math.Exp(-gate[i/r.dim]))
+	}
+	return out
+}
+
+// mixture is what the experts that a token's logits pick make of it.
+func (r *reference) mixture(h, logits []float64, name func(string) string) []float64 {
+	order := make([]int, len(logits))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		if logits[a] > logits[b] {
+			return -1
+		}
+		return 1
+	})
+	used := order[:r.int("expert_used_count", 0)]
+	var all, picked float64 // sums of exponentials
+	for _, v := range logits {
+		all += math.Exp(v)
+	}
+	for _, e := range used {
+		picked += math.Exp(logits[e])
+	}
+	renormed := r.def.renormed
+	if v, err := r.f.Bool(r.arch + ".expert_weights_norm"); err == nil {
+		renormed = v
+	}
+	if r.def.topFirst || renormed { // which comes to the same
+		all = picked
+	}
+	ff := r.int("expert_feed_forward_length", r.int("feed_forward_length", 0))
+	out := make([]float64, r.dim)
+	for _, e := range used {
+		expert := func(what string, x []float64, rows, n int) []float64 {
+			y := multiply(x, r.load(name(what + ".weight"))[e*rows*n:(e+1)*rows*n], n)
+			if r.has(name(what + ".bias")) {
+				plus(y, r.load(name(what + ".bias"))[e*rows:(e+1)*rows])
+			}
+			return y
+		}
+		act := r.gatedAct(expert("ffn_gate_exps", h, ff, r.dim), expert("ffn_up_exps", h, ff, r.dim))
+		for i, v := range expert("ffn_down_exps", act, r.dim, ff) {
+			out[i] += math.Exp(logits[e]) / all * v
+		}
+	}
+	return out
+}
+
+func (r *reference) plainAct(up []float64) []float64 {
+	out := make([]float64, len(up))
+	for i, v := range up {
+		out[i] = r.def.act(v, 1)
+	}
+	return out
+}
+
+func (r *reference) gatedAct(gate, up []float64) []float64 {
+	out := make([]float64, len(up))
+	for i, v := range up {
+		out[i] = r.def.act(gate[i], v)
+	}
+	return out
+}
+
+// stretch returns columns lo to hi-1 of x, [rows, n].
+func stretch(x []float64, n, lo, hi int) []float64 {
+	var out []float64
+	for from := 0; from < len(x); from += n {
+		out = append(out, x[from+lo:from+hi]...)
+	}
+	return out
 }

@@ -2,6 +2,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ type Options struct {
 	UBatch   int                                // tokens a forward pass takes at most; 0: 512
 	Ctx      int                                // positions in the KV cache; 0: the model's, at most DefaultCtx
 	Norms    layers.Norms                       // which fused norm kernel runs
+	ropeCtx  int                                // chooses the rope factors in place of Ctx; 0: Ctx does
 	Progress func(name string, done, all int64) // called while weights are uploaded, in bytes
 }
 
@@ -138,6 +140,7 @@ func start(f *gguf.File, r *Resolved, be backend.Backend, o Options) (*Engine, e
 	if ctx == 0 {
 		ctx = min(r.Config.Ctx, DefaultCtx)
 	}
+	e.model.LongContext = cmp.Or(o.ropeCtx, ctx) > e.model.Ropes[0].OrigCtx
 	if e.main, err = e.session(min(ubatch, ctx), ctx, o.Norms); err != nil {
 		e.model.Close(be)
 		return nil, deviceError(fmt.Errorf("%s: %w", f.Path, err))

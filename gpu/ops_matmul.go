@@ -100,5 +100,5 @@ func (b *Backend) tile(rows, cols int) shaders.Tile {
 	if b.tune.tile.Rows > 0 {
 		return b.tune.tile
 	}
-	return shaders.Tile{Rows: 64, Cols: 64, Depth: 16}
+	return shaders.Tile{Rows: 64, Cols: 128, Depth: 16}
 }

@@ -41,6 +41,10 @@ type Model struct {
 	RopeLong   Vec  // likewise, for longer ones
 	Blocks     []Block
 
+	// LongContext says that sequences may be longer than the model was first trained with, RopeConfig.OrigCtx: of the
+	// file's rope factors those for long contexts are used. All sequences of a model rotate alike.
+	LongContext bool
+
 	slots []weights.Slot
 	found []*bool // of each slot: the Has it sets
 }

@@ -62,7 +62,7 @@ func NormSitesOf(m *Model) []NormSite { return (&State{m: m, form: NormsBatch}).
 func (s *State) describe() *log {
 	m := s.m
 	dry := &State{
-		be: nowhere{}, m: m, ubatch: 1, ctx: 1, form: s.form, factors: s.factors,
+		be: nowhere{}, m: m, ubatch: 1, ctx: 1, form: s.form,
 		ropes: make([]backend.Tensor, len(m.Ropes)), kv: make([]backend.KV, m.Layers),
 	}
 	p := dry.pass(1, 0, nil)

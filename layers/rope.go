@@ -104,21 +104,24 @@ func (c RopeConfig) Frequencies(rotDim int, factors []float32) []float64 {
 	return theta
 }
 
+// factors are the file's divisors of the frequencies, those for long contexts or those for short ones where it has both.
+func (m *Model) factors() *Vec {
+	switch {
+	case m.RopeLong.Has && m.LongContext:
+		return &m.RopeLong
+	case m.RopeShort.Has:
+		return &m.RopeShort
+	}
+	return &m.RopeFreqs
+}
+
 // buildRopes fills a table of angles for each way to rotate: cosine and sine of pair j, times the gain, in columns 2j
 // and 2j+1 of a position's row.
 func (s *State) buildRopes() error {
 	m := s.m
-	factors := m.RopeFreqs
-	if m.RopeLong.Has {
-		factors = m.RopeShort
-		if s.ctx > m.Ropes[0].OrigCtx {
-			factors = m.RopeLong
-		}
-	}
-	s.factors = ""
+	factors := m.factors()
 	var divide []float32
 	if factors.Has {
-		s.factors = factors.Name
 		divide = make([]float32, m.RotDim/2)
 		if err := s.be.Read(divide, factors.T); err != nil {
 			return err

@@ -30,9 +30,8 @@ type State struct {
 	sharedGate       scratch        // one a token
 	ids              backend.Tensor // [1, ubatch*ExpertsUsed] u32, the experts of each token
 
-	ropes   []backend.Tensor // of Config.Ropes: [ctx, RotDim], see backend.RoPE
-	factors string           // GGUF name of the factors that are in them, or empty
-	kv      []backend.KV     // a block each: [ctx, HeadDim*KVHeads]
+	ropes []backend.Tensor // of Config.Ropes: [ctx, RotDim], see backend.RoPE
+	kv    []backend.KV     // a block each: [ctx, HeadDim*KVHeads]
 
 	arena       backend.Tensor // in the arena form, holds x, delta, h and what the norms read beside them
 	zeros, beta backend.Tensor // [ubatch, Embd] and [1, Embd], never written

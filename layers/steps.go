@@ -21,7 +21,9 @@ func (p *pass) rope(b *Block, x value, op, site string) value {
 	if line := p.did(OpRoPE, op, out, x); line != nil {
 		line.HeadDim, line.Rope, line.Turn = shape.HeadDim, shape, p.m.Ropes[b.Rope]
 		if line.Turn.Factors {
-			line.Weight = p.s.factors
+			if f := p.m.factors(); f.Has {
+				line.Weight = f.Name
+			}
 		}
 	}
 	return out

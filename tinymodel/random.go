@@ -34,6 +34,17 @@ func gain(v []float32, r *rand.PCG) {
 	}
 }
 
+// smallGain fills v with weights of a norm whose output is added to the stream.
+func smallGain(v []float32, r *rand.PCG) {
+	gain(v, r)
+	for i := range v {
+		v[i] *= delta // a power of two: exact
+	}
+}
+
+// sinks fills v with values of standard deviation 1.
+func sinks(v []float32, r *rand.PCG) { dense(v, r, 1) }
+
 // bias fills v with values of standard deviation 0.1.
 func bias(v []float32, r *rand.PCG) { dense(v, r, 0.1) }
 
@@ -41,6 +52,13 @@ func bias(v []float32, r *rand.PCG) { dense(v, r, 0.1) }
 func ropeFactors(v []float32, _ *rand.PCG) {
 	for j := range v {
 		v[j] = float32(1 + float64(7*j)/float64(max(len(v)-1, 1)))
+	}
+}
+
+// shortFactors fills v with factors that grow from 1 to 1.5.
+func shortFactors(v []float32, _ *rand.PCG) {
+	for j := range v {
+		v[j] = float32(1 + float64(j)/float64(2*max(len(v)-1, 1)))
 	}
 }
 
