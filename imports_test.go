@@ -22,8 +22,9 @@ const importTable = `
 	check:        trace backend layers cpu
 	tinymodel:    gguf backend weights
 	tokenizer:    gguf
-	engine:       backend check cpu gguf gpu layers tinymodel trace weights
-	cmd/cera-run: engine check trace tokenizer gguf
+	sample:
+	engine:       backend check cpu gguf gpu layers sample tinymodel tokenizer trace weights
+	cmd/cera-run: engine check trace tokenizer sample gguf
 	.:
 `
 

@@ -84,13 +84,7 @@ func (s *Session) Eval(ctx context.Context, tokens []int32) ([]float32, error) {
 // Set makes tokens the sequence and returns the logits of the last. What the sequence and tokens begin with in common
 // stays in the cache and is not computed again: reused says how many tokens that are.
 func (s *Session) Set(ctx context.Context, tokens []int32) (logits []float32, reused int, err error) {
-	for reused < min(len(s.tokens), len(tokens)) && s.tokens[reused] == tokens[reused] {
-		reused++
-	}
-	if reused == len(tokens) && reused > 0 {
-		reused-- // the last is run again for its logits
-	}
-	s.Truncate(reused)
+	reused = s.keep(tokens)
 	logits, err = s.Eval(ctx, tokens[reused:])
 	return logits, reused, err
 }

@@ -24,6 +24,7 @@ type checkOptions struct {
 
 func (o *checkOptions) flags(cmd *cobra.Command) {
 	o.runOptions.flags(cmd)
+	o.textFlags(cmd)
 	o.opsOptions.flags(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print the report as JSON")

@@ -43,6 +43,7 @@ tokens, and an interrupted dump leaves no file. Compare two with "cera-run diff"
 		},
 	}
 	o.flags(cmd)
+	o.textFlags(cmd)
 	cmd.Flags().StringVar(&out, "out", "", "the file to write")
 	cmd.Flags().StringSliceVar(&sites, "sites", nil, "only sites that match one of these globs, as `GLOB,...`, for instance 'ffn_norm-*'")
 	cmd.MarkFlagRequired("out") //nolint:errcheck // the flag is defined above

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cera/engine"
+	"cera/tokenizer"
 )
 
 // runOptions are the flags of every command that runs a model.
@@ -21,6 +23,8 @@ type runOptions struct {
 	norms   string
 	kernels string
 	tokens  string
+	prompt  string
+	pre     string
 	quiet   bool
 }
 
@@ -32,8 +36,15 @@ func (o *runOptions) flags(cmd *cobra.Command) {
 	f.IntVar(&o.ctx, "ctx", 0, fmt.Sprintf("positions in the KV cache (default the model's, at most %d)", engine.DefaultCtx))
 	f.StringVar(&o.norms, "norms", "auto", "which fused norm kernel runs: batch, arena, or auto for what the model needs")
 	f.StringVar(&o.kernels, "kernels", "", "use the WGSL files in `DIR` in place of the kernels of the same name")
-	f.StringVar(&o.tokens, "tokens", "", "token ids, as `1,2,3` (default 16 spread over the vocabulary)")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress, and no table where everything passed")
+}
+
+// textFlags are the flags of what is run.
+func (o *runOptions) textFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&o.prompt, "prompt", "p", "", "`TEXT` to run; its tokens, and the one that begins a text where the model has one")
+	f.StringVar(&o.pre, "pre", "", "pre-tokenizer to use in place of the file's, as `NAME`")
+	f.StringVar(&o.tokens, "tokens", "", "token ids, as `1,2,3` (default 16 spread over the vocabulary)")
 }
 
 // open loads the model at args[0], or the built-in one, and the tokens to run.
@@ -65,6 +76,23 @@ func (o *runOptions) open(cmd *cobra.Command, args []string) (*engine.Engine, []
 	}
 	for _, note := range e.Notes() {
 		fmt.Fprintf(cmd.ErrOrStderr(), "note: %s, for the %s has no decoder for them\n", note, e.Info().Backend)
+	}
+	if cmd.Flags().Changed("prompt") {
+		if tokens != nil {
+			e.Close()
+			return nil, nil, errors.New("--prompt and --tokens: one of them says what to run")
+		}
+		tok, err := e.Tokenizer(tokenizer.Options{Pre: o.pre})
+		if err == nil {
+			tokens = tok.Encode(o.prompt, tokenizer.EncodeOptions{AddSpecial: true, Parse: tokenizer.ParseAll})
+			if len(tokens) == 0 {
+				err = errors.New("--prompt: it is empty, and the model has no token that begins a text")
+			}
+		}
+		if err != nil {
+			e.Close()
+			return nil, nil, err
+		}
 	}
 	if tokens == nil {
 		c := e.Config()
