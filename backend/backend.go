@@ -20,6 +20,9 @@ type Backend interface {
 	// LoadWeight uploads a matrix [rows, n] in its GGUF encoding: rows of n elements, row-major, as in the file.
 	// The data is not retained.
 	LoadWeight(name string, f Format, rows, n int, data []byte) Weight
+	// Join says that weights will be multiplied with the same x, in this order: a backend may store them together. Each stays
+	// a weight of its own.
+	Join(w ...Weight)
 	// FreeWeight releases w. A nil Weight is ignored.
 	FreeWeight(w Weight)
 	// Upload writes t.Rows*t.N values, row after row without gaps, into t.
@@ -54,6 +57,10 @@ type Backend interface {
 	LayerNorm(dst, src, w, bias Tensor, eps float32)
 	// MatMul: dst[r,o] = sum over k of x[r,k] * w[o,k]. dst: [rows, w.Rows()], x: [rows, w.N()].
 	MatMul(dst, x Tensor, w Weight)
+	// MatMuls is a MatMul of x with each of several weights. Where these are joined, a backend may read x once.
+	MatMuls(dst []Tensor, x Tensor, w []Weight)
+	// GatedMatMul is a MatMul of x with wGate into gate and with wUp into up, and GatedAct of these into dst.
+	GatedMatMul(dst, gate, up, x Tensor, wGate, wUp Weight, act Activation)
 	// AddBias: x[r,i] += bias[i], in place. bias: [1, n].
 	AddBias(x, bias Tensor)
 	// Add: dst[r,i] += x[r,i], in place.
@@ -64,8 +71,12 @@ type Backend interface {
 	Softcap(x Tensor, limit float32)
 	// RoPE rotates pairs of every head of x in place by the angles of row pos[r] of table.
 	RoPE(x, pos, table Tensor, p RoPE)
-	// StoreKV writes row r of k and v into row pos[r] of the cache.
+	// StoreKV writes row r of k and v into row pos[r] of the cache, rounded to the nearest half, ties to even, where it
+	// holds halves.
 	StoreKV(c KV, k, v, pos Tensor)
+	// UnpackHalf: dst[r,i] is the value of half i of row r of src, which has two a word, the first in the low bits. dst:
+	// [rows, n], src: [rows, ceil(n/2)].
+	UnpackHalf(dst, src Tensor)
 	// Attention: row r of dst is softmax(s)·V over cache rows j from max(0, pos[r]-Window+1) to pos[r], a head at a
 	// time, with s[j] = q·K[j]·Scale, passed through the softcap where there is one; query head h reads KV head
 	// h / (NHead/NKV). A sink is one more score of the head, which takes its share of the sum and has no value.
@@ -184,8 +195,20 @@ type RoPE struct {
 	RotDim  int // leading elements of a head that are rotated, even, <= HeadDim
 }
 
-// KV is one layer's cache: keys and values, each [context, nKV*headDim].
-type KV struct{ K, V Tensor }
+// KV is one layer's cache: keys and values, each [context, nKV*headDim] f32, or with Half two halves a word, the first in
+// the low bits: [context, ceil(nKV*headDim/2)].
+type KV struct {
+	K, V Tensor
+	Half bool
+}
+
+// Width returns the words of a row of n elements.
+func (c KV) Width(n int) int {
+	if c.Half {
+		return (n + 1) / 2
+	}
+	return n
+}
 
 // Attention holds the shape of an attention op.
 type Attention struct {

@@ -2,6 +2,9 @@ package cpu
 
 import (
 	"math"
+	"slices"
+
+	"github.com/x448/float16"
 
 	"cera/backend"
 )
@@ -55,13 +58,59 @@ func (b *Backend) StoreKV(c backend.KV, k, v, pos backend.Tensor) {
 	}{{"k", c.K, k}, {"v", c.V, v}} {
 		d, ok1 := b.mat(op, o.what+" cache", o.dst)
 		s, ok2 := b.mat(op, o.what, o.src)
-		if !ok1 || !ok2 || !b.same(op, o.what+" cache", o.dst, o.dst.Rows, o.src.N) || !b.positions(op, ps, o.dst.Rows) {
+		if !ok1 || !ok2 || !b.same(op, o.what+" cache", o.dst, o.dst.Rows, c.Width(o.src.N)) || !b.positions(op, ps, o.dst.Rows) {
 			return
 		}
 		for r, at := range ps.urow(0) {
-			copy(d.row(int(at)), s.row(r))
+			if c.Half {
+				packHalves(d.urow(int(at)), s.row(r))
+			} else {
+				copy(d.row(int(at)), s.row(r))
+			}
 		}
 	}
+}
+
+// packHalves rounds values to halves, two a word.
+func packHalves(dst []uint32, src []float32) {
+	for i := range dst {
+		dst[i] = uint32(float16.Fromfloat32(src[2*i]).Bits())
+		if 2*i+1 < len(src) {
+			dst[i] |= uint32(float16.Fromfloat32(src[2*i+1]).Bits()) << 16
+		}
+	}
+}
+
+// unpackHalves is the inverse, for as many halves as dst holds.
+func unpackHalves(dst []float32, src []uint32) {
+	for i := range dst {
+		dst[i] = float16.Frombits(uint16(src[i/2] >> (i % 2 * 16))).Float32()
+	}
+}
+
+func (b *Backend) UnpackHalf(dst, src backend.Tensor) {
+	const op = "unpack_half"
+	d, ok1 := b.mat(op, "dst", dst)
+	s, ok2 := b.mat(op, "src", src)
+	if !ok1 || !ok2 || !b.same(op, "src", src, dst.Rows, (dst.N+1)/2) {
+		return
+	}
+	parallel(dst.Rows, 1, func(lo, hi int) {
+		for r := lo; r < hi; r++ {
+			unpackHalves(d.row(r), s.urow(r))
+		}
+	})
+}
+
+// unpacked returns rows lo to hi-1 of a cache of halves as rows of n float32.
+func unpacked(m mat, n, lo, hi int) mat {
+	out := mat{f: make([]float32, (hi-lo)*n), n: n, stride: n}
+	parallel(hi-lo, 1, func(from, to int) {
+		for r := from; r < to; r++ {
+			unpackHalves(out.row(r), m.urow(lo+r))
+		}
+	})
+	return out
 }
 
 // positions checks that every position is a row of something with that many rows.
@@ -73,6 +122,14 @@ func (b *Backend) positions(op string, pos mat, rows int) bool {
 		}
 	}
 	return true
+}
+
+// visible returns the range of positions that some row sees.
+func visible(pos []uint32, window int) (lo, hi int) {
+	if window > 0 {
+		lo = max(0, int(slices.Min(pos))+1-window)
+	}
+	return lo, int(slices.Max(pos)) + 1
 }
 
 func (b *Backend) Attention(dst, q backend.Tensor, c backend.KV, pos backend.Tensor, p backend.Attention) {
@@ -94,7 +151,7 @@ func (b *Backend) Attention(dst, q backend.Tensor, c backend.KV, pos backend.Ten
 		return
 	}
 	if !b.same(op, "q", q, dst.Rows, p.NHead*p.HeadDim) || !b.same(op, "dst", dst, q.Rows, p.NHead*p.HeadDim) ||
-		!b.same(op, "k cache", c.K, c.V.Rows, p.NKV*p.HeadDim) || !b.same(op, "v cache", c.V, c.K.Rows, p.NKV*p.HeadDim) ||
+		!b.same(op, "k cache", c.K, c.V.Rows, c.Width(p.NKV*p.HeadDim)) || !b.same(op, "v cache", c.V, c.K.Rows, c.Width(p.NKV*p.HeadDim)) ||
 		!b.same(op, "pos", pos, 1, q.Rows) || !b.positions(op, ps, c.K.Rows) {
 		return
 	}
@@ -105,6 +162,11 @@ func (b *Backend) Attention(dst, q backend.Tensor, c backend.KV, pos backend.Ten
 			return
 		}
 		sinks = sm.row(0)
+	}
+	base := 0 // position of the first row
+	if c.Half {
+		lo, hi := visible(ps.urow(0), p.Window)
+		base, km, vm = lo, unpacked(km, p.NKV*p.HeadDim, lo, hi), unpacked(vm, p.NKV*p.HeadDim, lo, hi)
 	}
 	group := p.NHead / p.NKV
 	parallel(q.Rows*p.NHead, 1, func(lo, hi int) {
@@ -125,7 +187,7 @@ func (b *Backend) Attention(dst, q backend.Tensor, c backend.KV, pos backend.Ten
 			}
 			s := scores[:end-begin]
 			for j := range s {
-				s[j] = dot(query, km.row(begin + j)[at:at+p.HeadDim]) * float64(p.Scale)
+				s[j] = dot(query, km.row(begin - base + j)[at:at+p.HeadDim]) * float64(p.Scale)
 				if p.Softcap > 0 {
 					s[j] = softcap(s[j], float64(p.Softcap))
 				}
@@ -139,7 +201,7 @@ func (b *Backend) Attention(dst, q backend.Tensor, c backend.KV, pos backend.Ten
 			for j, v := range s {
 				e := math.Exp(v - top)
 				sum += e
-				for k, x := range vm.row(begin + j)[at : at+p.HeadDim] {
+				for k, x := range vm.row(begin - base + j)[at : at+p.HeadDim] {
 					acc[k] += e * float64(x)
 				}
 			}

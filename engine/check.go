@@ -146,7 +146,7 @@ type likeness struct {
 func (l likeness) Takes(f backend.Format) bool { return l.takes(f) && l.Backend.Takes(f) }
 
 func (e *Engine) referenceRun(ctx context.Context, tokens []int32, names []string) (*trace.Trace, error) {
-	ref, err := New(e.file, likeness{cpu.New(), e.be.Takes}, Options{UBatch: e.main.state.UBatch(), Ctx: len(tokens), ropeCtx: e.main.Ctx()})
+	ref, err := New(e.file, likeness{cpu.New(), e.be.Takes}, Options{UBatch: e.main.state.UBatch(), Ctx: len(tokens), KV: e.kv, ropeCtx: e.main.Ctx()})
 	if err != nil {
 		return nil, err
 	}

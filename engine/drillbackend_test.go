@@ -69,6 +69,19 @@ func (d *drill) MatMul(dst, x backend.Tensor, w backend.Weight) {
 	d.do("matmul", call{dst: &dst, a: &x, weight: &w, run: func() { d.Backend.MatMul(dst, x, w) }})
 }
 
+// MatMuls and GatedMatMul are their parts, each a call that may go wrong.
+func (d *drill) MatMuls(dst []backend.Tensor, x backend.Tensor, w []backend.Weight) {
+	for i := range w {
+		d.MatMul(dst[i], x, w[i])
+	}
+}
+
+func (d *drill) GatedMatMul(dst, gate, up, x backend.Tensor, wGate, wUp backend.Weight, act backend.Activation) {
+	d.MatMul(gate, x, wGate)
+	d.MatMul(up, x, wUp)
+	d.GatedAct(dst, gate, up, act)
+}
+
 func (d *drill) AddBias(x, bias backend.Tensor) {
 	d.do("bias", call{dst: &x, w: &bias, run: func() { d.Backend.AddBias(x, bias) }})
 }

@@ -23,12 +23,16 @@ type Options struct {
 	UBatch   int                                // tokens a forward pass takes at most; 0: 512
 	Ctx      int                                // positions in the KV cache; 0: the model's, at most DefaultCtx
 	Norms    layers.Norms                       // which fused norm kernel runs
+	KV       backend.Format                     // what the KV cache holds: F32 or F16
 	ropeCtx  int                                // chooses the rope factors in place of Ctx; 0: Ctx does
 	Progress func(name string, done, all int64) // called while weights are uploaded, in bytes
 }
 
 // ParseNorms reads the name of a norm kernel: auto, batch or arena.
 func ParseNorms(s string) (layers.Norms, error) { return layers.ParseNorms(s) }
+
+// ParseKV reads the type of the KV cache's values: f32 or f16.
+func ParseKV(s string) (backend.Format, error) { return layers.ParseKV(s) }
 
 const (
 	// DefaultCtx caps the KV cache where Options.Ctx is not given.
@@ -57,6 +61,7 @@ type Engine struct {
 	model *layers.Model
 	notes []string
 	main  *Session
+	kv    backend.Format // of every session
 	turn  *turn
 }
 
@@ -124,7 +129,7 @@ func New(f *gguf.File, be backend.Backend, o Options) (*Engine, error) {
 
 // start loads a resolved model onto a backend.
 func start(f *gguf.File, r *Resolved, be backend.Backend, o Options) (*Engine, error) {
-	e := &Engine{file: f, be: be, model: r.model, notes: r.Binding.Notes(be.Takes), turn: new(turn)}
+	e := &Engine{file: f, be: be, model: r.model, notes: r.Binding.Notes(be.Takes), kv: o.KV, turn: new(turn)}
 	progress := o.Progress
 	if progress == nil {
 		progress = func(string, int64, int64) {}
@@ -133,6 +138,7 @@ func start(f *gguf.File, r *Resolved, be backend.Backend, o Options) (*Engine, e
 	if err != nil {
 		return nil, deviceError(fmt.Errorf("%s: %w", f.Path, err))
 	}
+	e.model.Join(be)
 	ubatch, ctx := o.UBatch, o.Ctx
 	if ubatch == 0 {
 		ubatch = defaultUBatch

@@ -36,7 +36,7 @@ func (e *Engine) session(ubatch, ctx int, norms layers.Norms) (*Session, error) 
 		return nil, err
 	}
 	defer e.turn.Unlock()
-	state, err := layers.NewState(e.be, e.model, ubatch, ctx, norms)
+	state, err := layers.NewState(e.be, e.model, ubatch, ctx, norms, e.kv)
 	if err != nil {
 		// What could not be had stays the backend's error until it is asked for.
 		return nil, deviceError(errors.Join(err, e.be.Flush()))

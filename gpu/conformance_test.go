@@ -35,3 +35,33 @@ func TestConformanceMatMul(t *testing.T) {
 		})
 	}
 }
+
+// TestConformanceAttention runs attention on every kernel that it may be forced to, with the workgroup memory of the device
+// and with as little as WebGPU promises.
+func TestConformanceAttention(t *testing.T) {
+	parts := []string{"Attention", "AttentionSplits", "AttentionBatch", "RepeatAttention"}
+	for _, c := range []struct {
+		variant string
+		storage int // 0: the device's
+		exact   bool
+	}{
+		{"general", 0, false},
+		{"split", 16 << 10, false},
+		{"split-1", 0, false},
+		{"split-65536", 0, true},
+		{"tile", 16 << 10, false},
+		{"tile-64-16", 0, false},
+		{"tile-128-32", 0, true},
+	} {
+		t.Run(c.variant, func(t *testing.T) {
+			b := open(t, Options{AttentionVariant: c.variant})
+			if c.storage > 0 {
+				b.limits.WorkgroupStorage = min(b.limits.WorkgroupStorage, c.storage)
+			}
+			if c.exact {
+				b.halves = halvesFlushed
+			}
+			backendtest.RunAll(t, func(*testing.T) backend.Backend { return b }, parts...)
+		})
+	}
+}

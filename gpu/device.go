@@ -32,6 +32,7 @@ type Backend struct {
 	tune        tuning
 	maxThreads  int                 // of a workgroup in one dimension
 	normVariant shaders.NormVariant // forced; none where it has no threads
+	attention   attentionForce      // forced; none where it has no kernel
 	templates   fs.FS               // of kernels; nil: those of package shaders
 
 	instance *wgpu.Instance
@@ -51,9 +52,11 @@ type Backend struct {
 	pipelines map[any]*pipeline
 	params    map[any]*buffer
 	groups    map[groupKey]*wgpu.BindGroup
-	found     *buffer      // what the first step of ArgMax leaves to the second
-	staging   *wgpu.Buffer // for readback
-	stagingN  uint64       // its size in bytes
+	found     *buffer         // what the first step of ArgMax leaves to the second
+	partial   map[int]*buffer // what the splits of an attention leave, by the logarithm of the size
+	halves    halfKind        // what the device makes of subnormal halves
+	staging   *wgpu.Buffer    // for readback
+	stagingN  uint64          // its size in bytes
 }
 
 // Open makes a device on the adapter that o selects. Where there is none, the error wraps ErrNoDevice. Opening
@@ -111,6 +114,12 @@ func (b *Backend) open(a AdapterInfo, o Options) error {
 		var err error
 		if b.normVariant, err = shaders.ParseNormVariant(name); err != nil {
 			return fmt.Errorf("Options.NormVariant or CERA_NORM_VARIANT: %w", err)
+		}
+	}
+	if name := cmp.Or(o.AttentionVariant, os.Getenv("CERA_ATTENTION_VARIANT")); name != "" {
+		var err error
+		if b.attention, err = parseAttention(name); err != nil {
+			return fmt.Errorf("Options.AttentionVariant or CERA_ATTENTION_VARIANT: %w", err)
 		}
 	}
 	l := b.adapter.GetLimits().Limits

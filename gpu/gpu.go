@@ -40,6 +40,11 @@ type Options struct {
 	// shaders.NormVariants. Empty: the environment's CERA_NORM_VARIANT, or, where that is empty too, a choice by shape.
 	NormVariant string
 
+	// AttentionVariant forces the kernel of attention on every shape that it can run: "general", "split" or "tile", or with
+	// numbers "split-512" (workgroups) and "tile-128-16" (keys and depth of a tile). Empty: the environment's
+	// CERA_ATTENTION_VARIANT, or, where that is empty too, a choice by shape.
+	AttentionVariant string
+
 	// Kernels is a folder of WGSL templates that are used in place of those of the same name in package shaders, to
 	// try a kernel without building the program. Empty: none.
 	Kernels string

@@ -69,13 +69,10 @@ func (b *Backend) rmsNorm(op string, dst, src, residual, w backend.Tensor, eps f
 	b.writeBack(op, bound[1])
 }
 
-// normForm returns how to run a norm of rows of n floats, with these offsets and strides beside: as Options.NormVariant
-// asks where that is possible.
-func (b *Backend) normForm(n int, places ...int) shaders.NormForm {
-	s := shaders.NormShape{N: n, Aligned: true}
-	for _, p := range places {
-		s.Aligned = s.Aligned && p%4 == 0
-	}
+// normForm returns how to run a norm of rows of n floats, with two offsets or strides in use: as Options.NormVariant asks
+// where that is possible.
+func (b *Backend) normForm(n, place1, place2 int) shaders.NormForm {
+	s := shaders.NormShape{N: n, Aligned: place1%4 == 0 && place2%4 == 0}
 	if f, ok := b.normVariant.Form(s, b.maxThreads); ok {
 		return f
 	}
@@ -175,7 +172,8 @@ func (b *Backend) FusedResidualRMSNorm(f backend.FusedNorm) {
 	for _, v := range vectors {
 		c.tensor(v.role, v.t, 1, n)
 	}
-	for _, x := range append(matrices, vectors...) {
+	all := append(matrices, vectors...)
+	for _, x := range all {
 		if c.err == nil && x.t.Buf != f.Out.Buf {
 			c.fail("%s is in buffer %s, out in %s; expected one buffer", x.role, x.t.Buf.(*buffer).name, arena.name)
 		}
@@ -198,10 +196,10 @@ func (b *Backend) FusedResidualRMSNorm(f backend.FusedNorm) {
 	if f.Bias.Valid() {
 		p.HasBias = 1
 	}
-	places := []int{n}
-	for _, x := range append(matrices, vectors...) {
-		places = append(places, x.t.Off)
+	offsets := 0
+	for _, x := range all {
+		offsets |= x.t.Off // a multiple of 4 where all of them are
 	}
-	v := shaders.FusedResidualRMSNorm{Tee: f.Sum.Valid(), Form: b.normForm(n, places...)}
+	v := shaders.FusedResidualRMSNorm{Tee: f.Sum.Valid(), Form: b.normForm(n, n, offsets)}
 	b.dispatch(op, v, p, p.Grid(), whole(arena))
 }

@@ -3,6 +3,8 @@
 package gpu
 
 import (
+	"fmt"
+
 	"cera/backend"
 	"cera/shaders"
 )
@@ -37,6 +39,10 @@ func (b *Backend) Embed(dst backend.Tensor, table backend.Weight, tokens backend
 		}
 	}
 	for _, k := range w.chunks {
+		if k.row0 != 0 {
+			b.fail(op, fmt.Errorf("%s is joined with other weights", w.name))
+			return
+		}
 		p := shaders.EmbedParams{
 			N: u32(w.n), Rows: u32(dst.Rows), TokensOff: u32(tokens.Off),
 			DstOff: u32(dst.Off), DstStride: u32(dst.Stride), RowLo: u32(k.lo), RowHi: u32(k.hi), Groups: u32(w.groups()),

@@ -57,8 +57,8 @@ func (b *Backend) StoreKV(kv backend.KV, k, v, pos backend.Tensor) {
 	ks := c.tensor("k", k, anySize, anySize)
 	vs := c.tensor("v", v, k.Rows, k.N)
 	ps := c.tensor("pos", pos, 1, k.Rows)
-	kc := c.tensor("cache K", kv.K, anySize, k.N)
-	vc := c.tensor("cache V", kv.V, kv.K.Rows, k.N)
+	kc := c.tensor("cache K", kv.K, anySize, kv.Width(k.N))
+	vc := c.tensor("cache V", kv.V, kv.K.Rows, kv.Width(k.N))
 	c.exclusive([]operand{{"cache K", kv.K}, {"cache V", kv.V}}, []operand{{"k", k}, {"v", v}, {"pos", pos}})
 	if !c.ok() || k.Span() == 0 {
 		return
@@ -68,8 +68,11 @@ func (b *Backend) StoreKV(kv backend.KV, k, v, pos backend.Tensor) {
 		PosOff: u32(pos.Off), KCOff: u32(kv.K.Off), KCStride: u32(kv.K.Stride),
 		VCOff: u32(kv.V.Off), VCStride: u32(kv.V.Stride),
 	}
-	b.dispatch(op, shaders.StoreKV{}, p, p.Grid(), whole(ks), whole(vs), whole(ps), whole(kc), whole(vc))
+	b.dispatch(op, shaders.StoreKV{Half: kv.Half}, p, p.Grid(), whole(ks), whole(vs), whole(ps), whole(kc), whole(vc))
 }
+
+// UnpackHalf: dst[r,i] is the value of half i of row r of src, two a word. dst: [rows, n], src: [rows, ceil(n/2)].
+func (b *Backend) UnpackHalf(dst, src backend.Tensor) { b.unpackHalf("UnpackHalf", dst, src, false) }
 
 // Attention: row r of dst is softmax(s)·V over cache rows j from max(0, pos[r]-Window+1) to pos[r], a head at a time,
 // with s[j] = q·K[j]·Scale, passed through the softcap where there is one. dst and q: [rows, NHead*HeadDim]; pos:
@@ -81,7 +84,7 @@ func (b *Backend) Attention(dst, q backend.Tensor, kv backend.KV, pos backend.Te
 	}
 	c := b.check(op)
 	c.attention(a)
-	width, kvWidth := a.NHead*a.HeadDim, a.NKV*a.HeadDim
+	width, kvWidth := a.NHead*a.HeadDim, kv.Width(a.NKV*a.HeadDim)
 	d := c.tensor("dst", dst, anySize, width)
 	s := c.tensor("q", q, dst.Rows, width)
 	kc := c.tensor("cache K", kv.K, anySize, kvWidth)
@@ -111,12 +114,19 @@ func (b *Backend) Attention(dst, q backend.Tensor, kv backend.KV, pos backend.Te
 	if a.Softcap > 0 {
 		p.SoftcapBits = math.Float32bits(a.Softcap)
 	}
-	binds := []binding{whole(s), whole(kc), whole(vc), whole(ps), whole(d)}
-	if sinks != nil {
-		binds = append(binds, whole(sinks))
+	shape := attentionShape{
+		rows: dst.Rows, heads: a.NHead, kv: a.NKV, headDim: a.HeadDim, positions: kv.K.Rows, half: kv.Half,
+		cacheAligned: byVector(kv.K) && byVector(kv.V), rowsAligned: byVector(q) && byVector(dst),
 	}
-	b.dispatch(op, shaders.Attention{Sinks: sinks != nil}, p, p.Grid(), binds...)
+	if p.Window > 0 {
+		shape.positions = int(p.Window)
+	}
+	plan := planAttention(shape, b.attention, b.limits.WorkgroupStorage)
+	b.attend(op, p, plan, kv.Half, s, kc, vc, ps, d, sinks)
 }
+
+// byVector tells whether t and its rows begin at multiples of four words, and so its buffer can be bound as vectors.
+func byVector(t backend.Tensor) bool { return t.Off%4 == 0 && (t.Stride%4 == 0 || t.Rows == 1) }
 
 // attention checks the shape of an attention op.
 func (c *checker) attention(a backend.Attention) {

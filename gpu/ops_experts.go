@@ -3,6 +3,8 @@
 package gpu
 
 import (
+	"fmt"
+
 	"cera/backend"
 	"cera/shaders"
 )
@@ -69,6 +71,10 @@ func (b *Backend) ExpertMatMul(dst, x backend.Tensor, weight backend.Weight, ids
 	}
 	v := shaders.ExpertMatMul{Format: w.format.String(), Packed: w.packing != nil}
 	for _, k := range w.chunks {
+		if k.row0 != 0 {
+			b.fail(op, fmt.Errorf("%s is joined with other weights", w.name))
+			return
+		}
 		p := shaders.ExpertMatMulParams{
 			K: u32(w.n), M: u32(dst.N), Slots: u32(dst.Rows), PerRow: u32(dst.Rows / x.Rows),
 			XOff: u32(x.Off), XStride: u32(x.Stride),

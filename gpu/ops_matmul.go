@@ -32,14 +32,14 @@ func (b *Backend) MatMul(dst, x backend.Tensor, weight backend.Weight) {
 			v := b.matVec(w, dst.Rows)
 			p := shaders.MatVecPackedParams{
 				Units: u32(w.units(x)), M: u32(k.hi - k.lo), K4: u32(w.n / 4), Tokens: u32(dst.Rows),
-				XOff4: u32(x.Off / 4), XStride4: u32(x.Stride / 4), DstOff: u32(dst.Off + k.lo), DstStride: u32(dst.Stride),
+				XOff4: u32(x.Off / 4), XStride4: u32(x.Stride / 4), DstOff: u32(dst.Off + k.lo), DstStride: u32(dst.Stride), Row0: u32(k.row0),
 			}
 			b.dispatch(op, v, p, v.Grid(p), whole(k.buf), whole(k.scalesOrSelf()), whole(s), whole(d))
 			continue
 		}
 		p := shaders.MatMulParams{
 			K: u32(w.n), M: u32(k.hi - k.lo), Rows: u32(dst.Rows), XOff: u32(x.Off), XStride: u32(x.Stride),
-			DstOff: u32(dst.Off + k.lo), DstStride: u32(dst.Stride), Groups: u32(w.groups()),
+			DstOff: u32(dst.Off + k.lo), DstStride: u32(dst.Stride), Row0: u32(k.row0), Groups: u32(w.groups()),
 		}
 		if few && w.packing == nil {
 			b.dispatch(op, shaders.MatVec{Format: w.format.String()}, p, p.Grid(), whole(k.buf), whole(s), whole(d))

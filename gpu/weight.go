@@ -21,6 +21,7 @@ type weight struct {
 	packing *packing // nil: the rows lie as in the file
 	exact   bool     // a scale, or an element of an F16 weight, is a subnormal half
 	chunks  []chunk
+	joint   *joint // what it is stored in with others, or nil
 	freed   bool
 }
 
@@ -29,6 +30,7 @@ type chunk struct {
 	buf    *buffer
 	scales *buffer // of a packed weight
 	lo, hi int
+	row0   int // row of the buffers at which row lo stands
 }
 
 func (w *weight) Name() string           { return w.name }
@@ -182,6 +184,11 @@ func (b *Backend) FreeWeight(w backend.Weight) {
 
 func (b *Backend) freeChunks(w *weight) {
 	w.freed = true
+	if w.joint != nil {
+		if w.joint.alive--; w.joint.alive > 0 {
+			return // the others are still in the buffers
+		}
+	}
 	for _, c := range w.chunks {
 		b.freeBuffer(c.buf)
 		if c.scales != nil {

@@ -74,7 +74,7 @@ func (p *pass) attention(b *Block, h value) {
 func (p *pass) qkv(b *Block, h value) (q, k, v value) {
 	s, nq, nkv := p.s, p.m.HeadDim*b.Heads, p.m.HeadDim*b.KVHeads
 	if p.m.QKV == SplitQKV {
-		return p.project(s.q.of(nq), h, &b.Q, SiteQ), p.project(s.k.of(nkv), h, &b.K, SiteK), p.project(s.v.of(nkv), h, &b.V, SiteV)
+		return p.projectThree(b, h, s.q.of(nq), s.k.of(nkv), s.v.of(nkv))
 	}
 	parts := p.projectParts(s.qkv.of(nq+2*nkv), h, &b.QKV, part{SiteQ, nq}, part{SiteK, nkv}, part{SiteV, nkv})
 	return parts[0], parts[1], parts[2]
@@ -91,9 +91,7 @@ func (p *pass) mlp(b *Block, h value) {
 		parts := p.projectParts(s.up.of(2*b.FF), h, &b.Up, part{SiteFFNGate, b.FF}, part{SiteFFNUp, b.FF})
 		act = p.gatedAct(s.act.of(b.FF), parts[0], parts[1], SiteFFNAct)
 	default:
-		gate := p.project(s.gate.of(b.FF), h, &b.Gate, SiteFFNGate)
-		up := p.project(s.up.of(b.FF), h, &b.Up, SiteFFNUp)
-		act = p.gatedAct(s.act.of(b.FF), gate, up, SiteFFNAct)
+		act = p.gatedMLP(b, h)
 	}
 	p.pend(p.project(s.sublayer(), act, &b.Down, SiteFFNOut), &b.FFNPostNorm, afterMLP)
 }

@@ -222,6 +222,19 @@ func (m *Model) listExperts(b *Block, name func(string) string) {
 	}
 }
 
+// Join tells the backend which matrices are multiplied with the same input. The model must be loaded.
+func (m *Model) Join(be backend.Backend) {
+	for i := range m.Blocks {
+		b := &m.Blocks[i]
+		if m.QKV == SplitQKV {
+			be.Join(b.Q.W, b.K.W, b.V.W)
+		}
+		if m.Experts == 0 && m.MLP == GatedMLP {
+			be.Join(b.Gate.W, b.Up.W)
+		}
+	}
+}
+
 // head returns the matrix that makes logits.
 func (m *Model) head() *Mat {
 	if m.Output.Has {

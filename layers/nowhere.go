@@ -28,12 +28,16 @@ func (nowhere) AddRMSNorm(_, _, _, _ backend.Tensor, _ float32)                 
 func (nowhere) FusedResidualRMSNorm(backend.FusedNorm)                                             {}
 func (nowhere) LayerNorm(_, _, _, _ backend.Tensor, _ float32)                                     {}
 func (nowhere) MatMul(_, _ backend.Tensor, _ backend.Weight)                                       {}
+func (nowhere) Join(...backend.Weight)                                                             {}
+func (nowhere) MatMuls([]backend.Tensor, backend.Tensor, []backend.Weight)                         {}
+func (nowhere) GatedMatMul(_, _, _, _ backend.Tensor, _, _ backend.Weight, _ backend.Activation)   {}
 func (nowhere) AddBias(_, _ backend.Tensor)                                                        {}
 func (nowhere) Add(_, _ backend.Tensor)                                                            {}
 func (nowhere) Scale(backend.Tensor, float32)                                                      {}
 func (nowhere) Softcap(backend.Tensor, float32)                                                    {}
 func (nowhere) RoPE(_, _, _ backend.Tensor, _ backend.RoPE)                                        {}
 func (nowhere) StoreKV(backend.KV, backend.Tensor, backend.Tensor, backend.Tensor)                 {}
+func (nowhere) UnpackHalf(_, _ backend.Tensor)                                                     {}
 func (nowhere) Attention(_, _ backend.Tensor, _ backend.KV, _ backend.Tensor, _ backend.Attention) {}
 func (nowhere) Act(_, _ backend.Tensor, _ backend.Activation)                                      {}
 func (nowhere) GatedAct(_, _, _ backend.Tensor, _ backend.Activation)                              {}

@@ -14,7 +14,7 @@ const (
 	OpEmbed                      // rows of Weight by token id
 	OpMatMul                     // In[0] × rows From, From+1, ... of Weight, plus Bias from element From on
 	OpRoPE                       // In[0] rotated by each token's position
-	OpStore                      // In[0], stored as it is
+	OpStore                      // In[0], stored as it is, or with Half rounded to halves
 	OpAttention                  // In: queries, stored keys, stored values; Weight names sinks
 	OpAct                        // act(In[0])
 	OpGatedAct                   // In: gate, up
@@ -43,6 +43,7 @@ type OpSite struct {
 	Rope    backend.RoPE       // OpRoPE; Weight names the factors that divide the frequencies
 	Turn    RopeConfig         // OpRoPE
 	Attn    backend.Attention  // OpAttention
+	Half    bool               // OpStore
 	Act     backend.Activation // OpAct, OpGatedAct
 	Factor  float32            // OpScale, OpSoftcap
 	Router  backend.Router     // OpRoute, OpExpertMatMul
@@ -62,7 +63,7 @@ func NormSitesOf(m *Model) []NormSite { return (&State{m: m, form: NormsBatch}).
 func (s *State) describe() *log {
 	m := s.m
 	dry := &State{
-		be: nowhere{}, m: m, ubatch: 1, ctx: 1, form: s.form,
+		be: nowhere{}, m: m, ubatch: 1, ctx: 1, form: s.form, half: s.half,
 		ropes: make([]backend.Tensor, len(m.Ropes)), kv: make([]backend.KV, m.Layers),
 	}
 	p := dry.pass(1, 0, nil)

@@ -14,6 +14,7 @@ type State struct {
 	ubatch int
 	ctx    int
 	form   Norms // NormsBatch or NormsArena
+	half   bool  // the KV cache holds halves
 
 	tokens, pos      backend.Tensor // [1, ubatch] u32
 	x, delta, h      backend.Tensor // [ubatch, Embd]: stream, pending delta, normed rows
@@ -30,8 +31,9 @@ type State struct {
 	sharedGate       scratch        // one a token
 	ids              backend.Tensor // [1, ubatch*ExpertsUsed] u32, the experts of each token
 
-	ropes []backend.Tensor // of Config.Ropes: [ctx, RotDim], see backend.RoPE
-	kv    []backend.KV     // a block each: [ctx, HeadDim*KVHeads]
+	ropes  []backend.Tensor // of Config.Ropes: [ctx, RotDim], see backend.RoPE
+	kv     []backend.KV     // a block each: [ctx, HeadDim*KVHeads]
+	stored [2]scratch       // HeadDim*KVHeads a token: what a probe sees of a cache of halves, once there was one
 
 	arena       backend.Tensor // in the arena form, holds x, delta, h and what the norms read beside them
 	zeros, beta backend.Tensor // [ubatch, Embd] and [1, Embd], never written
@@ -43,16 +45,30 @@ type State struct {
 // Bytes that one slice of logits may take; a long batch is projected onto the vocabulary in several.
 const logitBytes = 16 << 20
 
-// NewState allocates the state for batches of up to ubatch tokens and ctx positions.
-func NewState(be backend.Backend, m *Model, ubatch, ctx int, norms Norms) (*State, error) {
+// ParseKV reads the type of the KV cache's values: f32 or f16.
+func ParseKV(s string) (backend.Format, error) {
+	switch s {
+	case "f32":
+		return backend.F32, nil
+	case "f16":
+		return backend.F16, nil
+	}
+	return 0, fmt.Errorf("KV cache: %q is not one of f32, f16", s)
+}
+
+// NewState allocates the state for batches of up to ubatch tokens and ctx positions, with a KV cache of F32 or F16.
+func NewState(be backend.Backend, m *Model, ubatch, ctx int, norms Norms, kv backend.Format) (*State, error) {
 	if ubatch < 1 || ctx < 1 {
 		return nil, fmt.Errorf("state: batches of %d tokens and a context of %d are not possible", ubatch, ctx)
+	}
+	if kv != backend.F32 && kv != backend.F16 {
+		return nil, fmt.Errorf("state: a KV cache of %v is not possible; it holds F32 or F16", kv)
 	}
 	form, err := m.chooseNorms(norms)
 	if err != nil {
 		return nil, err
 	}
-	s := &State{be: be, m: m, ubatch: ubatch, ctx: ctx, form: form}
+	s := &State{be: be, m: m, ubatch: ubatch, ctx: ctx, form: form, half: kv == backend.F16}
 	if form == NormsArena {
 		s.buildArena()
 	} else {
@@ -64,11 +80,11 @@ func NewState(be backend.Backend, m *Model, ubatch, ctx int, norms Norms) (*Stat
 	s.logits = s.alloc("logits", min(ubatch, max(1, logitBytes/4/m.Vocab)), m.Vocab)
 	s.allocScratch()
 	for i := range m.Blocks {
-		kv := m.HeadDim * m.Blocks[i].KVHeads
-		s.kv = append(s.kv, backend.KV{
-			K: s.alloc(fmt.Sprintf("k cache %d", i), ctx, kv),
-			V: s.alloc(fmt.Sprintf("v cache %d", i), ctx, kv),
-		})
+		c := backend.KV{Half: s.half}
+		width := c.Width(m.HeadDim * m.Blocks[i].KVHeads)
+		c.K = s.alloc(fmt.Sprintf("k cache %d", i), ctx, width)
+		c.V = s.alloc(fmt.Sprintf("v cache %d", i), ctx, width)
+		s.kv = append(s.kv, c)
 	}
 	if err := s.buildRopes(); err != nil {
 		s.Close()
@@ -152,6 +168,20 @@ func (s *State) alloc(name string, rows, n int) backend.Tensor {
 		s.owned = append(s.owned, t)
 	}
 	return t
+}
+
+// unpacked returns n values of rows of a cache of halves, as a probe sees them. i is 0 for keys and 1 for values.
+func (s *State) unpacked(i int, t backend.Tensor, n int) backend.Tensor {
+	if !s.stored[i].Valid() {
+		widest := 0
+		for _, b := range s.m.Shapes {
+			widest = max(widest, s.m.HeadDim*b.KVHeads)
+		}
+		s.stored[i].Tensor = s.alloc("unpacked cache", s.ubatch, widest)
+	}
+	dst := s.stored[i].of(n).first(t.Rows)
+	s.be.UnpackHalf(dst, t)
+	return dst
 }
 
 // Ctx returns the number of positions the KV cache holds.

@@ -29,20 +29,25 @@ func (p *pass) rope(b *Block, x value, op, site string) value {
 	return out
 }
 
-// store puts keys and values into the cache and returns its rows of these tokens.
+// store puts keys and values into the cache and returns its rows of these tokens. Of a cache of halves a probe sees a copy
+// in f32.
 func (p *pass) store(k, v value) (keys, values value) {
 	kv := p.s.kv[p.layer]
 	p.be.StoreKV(kv, k.Tensor, v.Tensor, p.pos)
-	for _, c := range []struct {
+	for i, c := range []struct {
 		dst   *value
 		cache backend.Tensor
 		src   value
 		op    string
 		site  string
 	}{{&keys, kv.K, k, "KV store of k", SiteCacheK}, {&values, kv.V, v, "KV store of v", SiteCacheV}} {
-		*c.dst = value{c.cache.Slice(p.from, p.from+p.rows), c.site, p.layer}
+		stored := c.cache.Slice(p.from, p.from+p.rows)
+		if p.s.half && p.probe != nil {
+			stored = p.s.unpacked(i, stored, c.src.N)
+		}
+		*c.dst = value{stored, c.site, p.layer}
 		if line := p.did(OpStore, c.op, *c.dst, c.src); line != nil {
-			line.HeadDim = p.m.HeadDim
+			line.HeadDim, line.Half = p.m.HeadDim, p.s.half
 		}
 	}
 	return keys, values
@@ -158,4 +163,51 @@ func (p *pass) addShared(b *Block, sum, shared, h value) value {
 	p.be.AddGated(sum.Tensor, shared.Tensor, gate.Tensor)
 	p.did(OpAddGated, "add, gated", out, sum, shared, gate)
 	return out
+}
+
+// projectThree projects h to queries, keys and values.
+func (p *pass) projectThree(b *Block, h value, q, k, v scratch) (_, _, _ value) {
+	dst := []backend.Tensor{q.first(p.rows), k.first(p.rows), v.first(p.rows)}
+	p.be.MatMuls(dst, h.Tensor, []backend.Weight{b.Q.W, b.K.W, b.V.W})
+	var out [3]value
+	for i, part := range []struct {
+		w    *Linear
+		site string
+	}{{&b.Q, SiteQ}, {&b.K, SiteK}, {&b.V, SiteV}} {
+		out[i] = p.projected(value{dst[i], part.site, p.layer}, h, part.w)
+	}
+	return out[0], out[1], out[2]
+}
+
+// projected adds the bias of a projection that was made, and ends the step.
+func (p *pass) projected(out, x value, w *Linear) value {
+	if w.Bias.Has {
+		p.be.AddBias(out.Tensor, w.Bias.T)
+	}
+	if line := p.did(OpMatMul, "matmul "+shortName(w.Name), out, x); line != nil {
+		line.Weight = w.Name
+		if w.Bias.Has {
+			line.Bias = w.Bias.Name
+		}
+	}
+	return out
+}
+
+// gatedMLP is act(gate(h)) * up(h).
+func (p *pass) gatedMLP(b *Block, h value) value {
+	s := p.s
+	if b.Gate.Bias.Has || b.Up.Bias.Has {
+		gate := p.project(s.gate.of(b.FF), h, &b.Gate, SiteFFNGate)
+		return p.gatedAct(s.act.of(b.FF), gate, p.project(s.up.of(b.FF), h, &b.Up, SiteFFNUp), SiteFFNAct)
+	}
+	gate := value{s.gate.of(b.FF).first(p.rows), SiteFFNGate, p.layer}
+	up := value{s.up.of(b.FF).first(p.rows), SiteFFNUp, p.layer}
+	act := value{s.act.of(b.FF).first(p.rows), SiteFFNAct, p.layer}
+	p.be.GatedMatMul(act.Tensor, gate.Tensor, up.Tensor, h.Tensor, b.Gate.W, b.Up.W, p.m.Act)
+	p.projected(gate, h, &b.Gate)
+	p.projected(up, h, &b.Up)
+	if line := p.did(OpGatedAct, "gated activation", act, gate, up); line != nil {
+		line.Act = p.m.Act
+	}
+	return act
 }

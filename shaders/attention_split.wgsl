@@ -3,12 +3,13 @@
 // leaves for each of its heads the sum of the values by their weights, not yet divided, and behind it the largest score and
 // the sum of the weights; attention_merge.wgsl puts the splits together. With DIRECT there is one split, which is the result.
 //
-// A tile of TILE positions at a time: teams of TEAM threads multiply four keys each with all queries, the partial sums meet
-// in workgroup memory, and then all threads add up values, neighbours reading neighbouring elements.
+// A tile of TILE positions at a time: a team of TEAM threads multiplies four keys with all queries, the threads' sums meet in
+// workgroup memory, and then all threads add up values, neighbours reading neighbouring elements.
 #define WG_SIZE 128u
 #include "common_decls.tmpl"
 #include "attention_params.tmpl"
 #include "attention_cache.tmpl"
+#include "attention_heads.tmpl"
 
 @group(0) @binding(0) var<storage, read> q: array<f32>;
 @group(0) @binding(1) var<storage, read> kc: array<CACHE_UNIT>;
@@ -26,48 +27,24 @@
 @group(0) @binding(5) var<uniform> params: AttentionParams;
 #endif
 
-const TILE: u32 = 64u;                             // positions
-const TEAM: u32 = 8u;                              // threads that share a key
-const TEAMS: u32 = WG_SIZE / TEAM;                 // of four keys each
-const STEPS: u32 = (UNITS + TEAM - 1u) / TEAM;     // units of a key that a thread reads
-const Q_ROW: u32 = STEPS * TEAM * PIECES;          // a query in workgroup memory, filled up with zeros
-const SCORERS: u32 = HEADS * TEAMS;                // threads that hold four scores
-const LANE_ROW: u32 = SCORERS + 1u;                // one more, so that lanes write to different banks
+const TILE: u32 = 64u;                         // positions
+const TEAM: u32 = 8u;                          // threads that share a key
+const TEAMS: u32 = WG_SIZE / TEAM;             // of four keys each
+const STEPS: u32 = (UNITS + TEAM - 1u) / TEAM; // units of a key that a thread reads
+const Q_ROW: u32 = STEPS * TEAM * PIECES;      // a query in workgroup memory, filled up with zeros
+const SCORERS: u32 = HEADS * TEAMS;            // threads that hold four scores each
+const LANE_ROW: u32 = SCORERS + 1u;            // one more, so that a team's threads write to different banks
 const HEAD_QUADS: u32 = HEADS / 4u;
 const QUERIES: u32 = HEADS * Q_ROW;
 const PARTIALS: u32 = TEAM * LANE_ROW;
 const WEIGHTS: u32 = TILE * HEAD_QUADS;
-const HEAD_LANES: u32 = SCORERS / 4u;
+const TOPS: u32 = SCORERS / 4u;
 
 var<workgroup> queries: array<vec4<f32>, QUERIES>;
-var<workgroup> partial: array<vec4<f32>, PARTIALS>;     // [TEAM, HEADS, TEAMS], four positions each; at the end values
-var<workgroup> weights: array<vec4<f32>, WEIGHTS>;      // [TILE, HEADS]
-var<workgroup> lanes: array<vec4<f32>, HEAD_LANES>;     // [HEADS, TEAMS]
-var<workgroup> fades: array<vec4<f32>, HEAD_QUADS>;     // [HEADS]
-
-// A vector for each of four heads.
-struct Four { a: vec4<f32>, b: vec4<f32>, c: vec4<f32>, d: vec4<f32> }
-
-// s plus the products of four queries from h on, elements 4*at to 4*at+3, with four keys.
-fn scored(s: Four, h: u32, at: u32, k0: vec4<f32>, k1: vec4<f32>, k2: vec4<f32>, k3: vec4<f32>) -> Four {
-    let i = h * Q_ROW + at;
-    return Four(
-        add_dots(s.a, queries[i], k0, k1, k2, k3), add_dots(s.b, queries[i + Q_ROW], k0, k1, k2, k3),
-        add_dots(s.c, queries[i + 2u * Q_ROW], k0, k1, k2, k3), add_dots(s.d, queries[i + 3u * Q_ROW], k0, k1, k2, k3),
-    );
-}
-
-fn scaled(o: Four, f: vec4<f32>) -> Four {
-    return Four(o.a * f.x, o.b * f.y, o.c * f.z, o.d * f.w);
-}
-
-fn weighed(o: Four, w: vec4<f32>, v: vec4<f32>) -> Four {
-    return Four(o.a + w.x * v, o.b + w.y * v, o.c + w.z * v, o.d + w.w * v);
-}
-
-fn head_of(o: Four, h: u32) -> vec4<f32> {
-    return select(select(o.d, o.c, h == 2u), select(o.b, o.a, h == 0u), h < 2u);
-}
+var<workgroup> partial: array<vec4<f32>, PARTIALS>; // [TEAM, HEADS, TEAMS] of four positions; at the end [BANDS, QUADS]
+var<workgroup> weights: array<vec4<f32>, WEIGHTS>;  // [TILE, HEADS]
+var<workgroup> tops: array<vec4<f32>, TOPS>;        // [HEADS, TEAMS], of the tile's scores; at the end sums of weights
+var<workgroup> fades: array<vec4<f32>, HEAD_QUADS>; // [HEADS]; at the end the largest scores
 
 @compute @workgroup_size(WG_SIZE)
 fn attention_split(
@@ -75,31 +52,28 @@ fn attention_split(
     @builtin(num_workgroups) num: vec3<u32>,
     @builtin(local_invocation_index) lid: u32,
 ) {
-    // Neighbours work on the same positions: rows, then parts, then KV heads, whose keys lie side by side.
+    // Workgroups that read the same or neighbouring memory stand side by side: rows, parts, KV heads, then splits.
     let id = folded_id(wg, num);
     let row = id % params.rows;
-    let first_head = id / params.rows % params.parts * HEADS; // of the KV head's
+    let first = id / params.rows % params.parts * HEADS; // of the KV head's query heads
     let kv_head = id / (params.rows * params.parts) % params.n_kv;
     let split = id / (params.rows * params.parts * params.n_kv);
     if (split >= params.splits) {
         return;
     }
     let group = params.n_head / params.n_kv;
-    let heads = min(HEADS, group - first_head);
-    let head0 = kv_head * group + first_head;
+    let heads = min(HEADS, group - first);
+    let head0 = kv_head * group + first;
     let end = end_of(pos[params.pos_off + row]);
     let start = start_of(end);
     let share = share_of(end - start, TILE);
     let begin = start + split * share;
-    // Where a head's result goes.
-#ifdef DIRECT
-    let slot0 = params.dst_off + row * params.dst_stride + head0 * HEAD_DIM;
-#else
-    let slot_size = params.splits * (QUADS + 1u);
-    let slot0 = (row * params.n_head + head0) * slot_size + split * (QUADS + 1u);
+#ifndef DIRECT
+    let slot_size = params.splits * (QUADS + 1u); // from a head to the next
+    let slot = (row * params.n_head + head0) * slot_size + split * (QUADS + 1u);
     if (begin >= end) {
         if (lid < heads) {
-            found[slot0 + lid * slot_size + QUADS] = vec4<f32>(LOWEST, 0.0, 0.0, 0.0);
+            found[slot + lid * slot_size + QUADS] = vec4<f32>(LOWEST, 0.0, 0.0, 0.0);
         }
         return;
     }
@@ -122,12 +96,10 @@ fn attention_split(
     let k_row = params.k_stride / 4u;
     let v_row = params.v_stride / 4u;
     let k0 = params.k_off / 4u + kv_head * UNITS;
-    let v0 = params.v_off / 4u + kv_head * UNITS;
     let lane = lid % TEAM;
     let team = lid / TEAM;
-    let col = lid % UNITS;
-    let band = lid / UNITS; // of threads that add up the same positions, BANDS in all
-    let scorer = lid < SCORERS;
+    let band = lid / UNITS; // threads that add up the same positions
+    let v0 = params.v_off / 4u + kv_head * UNITS + lid % UNITS;
     let head = lid / TEAMS; // of a scorer
     var top = LOWEST;       // of the head's scores so far
     var sum = 0.0;          // of the scorer's weights so far
@@ -137,52 +109,82 @@ fn attention_split(
         sum = select(0.0, 1.0, lid % TEAMS == 0u); // the sink's weight, counted once
     }
 #endif
-    var o0: Four; // values of heads 0 to 3, in elements 4*col.. or the first half of 8*col..
-#ifdef HALF
-    var p0: Four; // and in the second half
-#endif
-#if HEADS == 8
-    var o1: Four; // of heads 4 to 7
-#ifdef HALF
-    var p1: Four;
-#endif
-#endif
+    var o: Values; // this thread's unit of each head's
     for (var tile = begin; tile < stop; tile = tile + TILE) {
-        // Four positions a team, a quarter of the tile apart; the last again past the end.
-        let r0 = k0 + min(tile + team, last) * k_row;
-        let r1 = k0 + min(tile + team + TEAMS, last) * k_row;
-        let r2 = k0 + min(tile + team + 2u * TEAMS, last) * k_row;
-        let r3 = k0 + min(tile + team + 3u * TEAMS, last) * k_row;
-        var s0: Four;
-#if HEADS == 8
-        var s1: Four;
-#endif
-        let first = min(lane, UNITS - 1u);
-        var n0 = kc[r0 + first];
-        var n1 = kc[r1 + first];
-        var n2 = kc[r2 + first];
-        var n3 = kc[r3 + first];
-        for (var i = 0u; i < STEPS; i = i + 1u) {
-            let x0 = n0;
-            let x1 = n1;
-            let x2 = n2;
-            let x3 = n3;
-            if (i + 1u < STEPS) { // the next ones are under way while these are multiplied
-                let c = min((i + 1u) * TEAM + lane, UNITS - 1u);
-                n0 = kc[r0 + c];
-                n1 = kc[r1 + c];
-                n2 = kc[r2 + c];
-                n3 = kc[r3 + c];
+        // The team's four positions lie a quarter of the tile apart; past the end they are the last again.
+        let s = key_products(
+            k0 + min(tile + team, last) * k_row, k0 + min(tile + team + TEAMS, last) * k_row,
+            k0 + min(tile + team + 2u * TEAMS, last) * k_row, k0 + min(tile + team + 3u * TEAMS, last) * k_row, lane,
+        );
+        put_products(lane * LANE_ROW + team, s);
+        workgroupBarrier();
+        // A scorer adds up a team's sums for four positions and a head.
+        let seen = vec4<u32>(tile + lid % TEAMS) + vec4<u32>(0u, TEAMS, 2u * TEAMS, 3u * TEAMS) < vec4<u32>(stop);
+        var score = vec4<f32>();
+        if (lid < SCORERS) {
+            for (var i = 0u; i < TEAM; i = i + 1u) {
+                score = score + partial[i * LANE_ROW + lid];
             }
-            let at = (i * TEAM + lane) * PIECES;
-            s0 = scored(s0, 0u, at, low(x0), low(x1), low(x2), low(x3));
+            score = select(vec4<f32>(LOWEST), scores_of(score), seen);
+            tops[lid / 4u][lid % 4u] = max4(score);
+        }
+        workgroupBarrier();
+        if (lid < SCORERS) {
+            let i = head * (TEAMS / 4u);
+            let highest = max(top, max4(max(max(tops[i], tops[i + 1u]), max(tops[i + 2u], tops[i + 3u]))));
+            let fade = exp(top - highest); // of what was summed under the former largest score
+            let w = select(vec4<f32>(), exp(score - highest), seen);
+            top = highest;
+            sum = sum * fade + sum4(w);
+            let at = lid % TEAMS * HEAD_QUADS + head / 4u;
+            weights[at][head % 4u] = w.x;
+            weights[at + TEAMS * HEAD_QUADS][head % 4u] = w.y;
+            weights[at + 2u * TEAMS * HEAD_QUADS][head % 4u] = w.z;
+            weights[at + 3u * TEAMS * HEAD_QUADS][head % 4u] = w.w;
+            if (lid % TEAMS == 0u) {
+                fades[head / 4u][head % 4u] = fade;
+            }
+        }
+        workgroupBarrier();
+        if (band < BANDS) {
+            o = add_values(faded(o), v0, v_row, tile, last, band);
+        }
+        // The next tile writes weights and fades two barriers from here.
+    }
+    workgroupBarrier();
+    if (lid < SCORERS) {
+        tops[lid / 4u][lid % 4u] = sum;
+        if (lid % TEAMS == 0u) {
+            fades[head / 4u][head % 4u] = top;
+        }
+    }
+    for (var h = 0u; h < heads; h = h + 1u) {
+        if (band < BANDS) {
+            let at = band * QUADS + lid % UNITS * PIECES;
+            partial[at] = of_head(o.low, h);
 #ifdef HALF
-            s0 = scored(s0, 0u, at + 1u, high(x0), high(x1), high(x2), high(x3));
-#endif
-#if HEADS == 8
-            s1 = scored(s1, 4u, at, low(x0), low(x1), low(x2), low(x3));
-#ifdef HALF
-            s1 = scored(s1, 4u, at + 1u, high(x0), high(x1), high(x2), high(x3));
-#endif
+            partial[at + 1u] = of_head(o.high, h);
 #endif
         }
+        workgroupBarrier();
+        let i = h * (TEAMS / 4u);
+        let total = sum4((tops[i] + tops[i + 1u]) + (tops[i + 2u] + tops[i + 3u]));
+        if (lid < QUADS) {
+            var v = partial[lid];
+            for (var j = 1u; j < BANDS; j = j + 1u) {
+                v = v + partial[j * QUADS + lid];
+            }
+#ifdef DIRECT
+            let to = params.dst_off + row * params.dst_stride + (head0 + h) * HEAD_DIM + 4u * lid;
+            for (var j = 0u; j < 4u; j = j + 1u) {
+                dst[to + j] = v[j] / total;
+            }
+#else
+            found[slot + h * slot_size + lid] = v;
+        } else if (lid == QUADS) {
+            found[slot + h * slot_size + QUADS] = vec4<f32>(fades[h / 4u][h % 4u], total, 0.0, 0.0);
+#endif
+        }
+        workgroupBarrier();
+    }
+}

@@ -2,6 +2,7 @@ package shaders
 
 import (
 	"fmt"
+	"math/bits"
 	"strconv"
 )
 
@@ -41,9 +42,12 @@ type NormShape struct {
 	Aligned bool // every offset and stride in use is a multiple of 4 floats
 }
 
-// maxHeldFloats is how many floats of a row a thread keeps at most: twice as many again are under way while it reads, and
-// more would leave too few threads on the card.
-const maxHeldFloats = 32
+// What a workgroup keeps in registers at most. Twice as much again is under way while it reads, and a card's register file
+// holds 65,536 words for a workgroup or more.
+const (
+	maxHeldFloats = 32    // of a row in a thread
+	maxHeldRow    = 16384 // floats of a row
+)
 
 const (
 	minNormThreads = 32
@@ -94,37 +98,55 @@ func ParseNormVariant(s string) (NormVariant, error) {
 }
 
 // Form returns the variant's form for a shape, or false where it cannot run it: with more threads than maxThreads, with
-// rows that are not made of fours, or with more of a row in registers than a thread keeps.
+// rows that are not made of fours, with more of a row in registers than a thread keeps, or with sums so long that the
+// error could pass the bound.
 func (v NormVariant) Form(s NormShape, maxThreads int) (NormForm, bool) {
-	count := s.N
-	if v.Vec4 {
-		count /= 4
-	}
 	f := NormForm{Threads: v.Threads, Vec4: v.Vec4}
 	switch {
 	case v.Threads < minNormThreads || v.Threads > maxThreads:
 		return NormForm{}, false
 	case v.Vec4 && (s.N%4 != 0 || !s.Aligned):
 		return NormForm{}, false
-	case v.Held && s.N > maxHeldFloats*v.Threads:
+	case v.Held && s.N > min(maxHeldFloats*v.Threads, maxHeldRow):
 		return NormForm{}, false
-	case v.Held:
-		f.Held = max(1, ceilDiv(uint32(count), uint32(v.Threads)))
-		f.Whole = f.Held*f.Threads == count
+	case f.additions(s.N) > s.N/128+13:
+		return NormForm{}, false
+	}
+	if v.Held {
+		f.Held = max(1, f.steps(s.N))
+		f.Whole = f.Held*f.Threads*f.lanes() == s.N
 	}
 	return f, true
+}
+
+func (f NormForm) lanes() int {
+	if f.Vec4 {
+		return 4
+	}
+	return 1
+}
+
+// steps returns how many elements, or fours, of a row of n floats a thread has at most.
+func (f NormForm) steps(n int) int { return ceilDiv(uint32(n), uint32(f.Threads*f.lanes())) }
+
+// additions returns how many roundings the sum of a row's squares goes through: a thread's own additions, those of its
+// lanes, and a tree over the threads. With the square, the division and eps they are 7 more, half of which the root keeps;
+// it and two products add 6. All that is within the n/256 + 16 units of a norm's bound while additions are at most
+// n/128 + 13.
+func (f NormForm) additions(n int) int {
+	return f.steps(n) - 1 + bits.Len(uint(f.lanes()-1)) + bits.Len(uint(f.Threads-1))
 }
 
 // ChooseRMSNorm returns the form in which either norm kernel runs a shape, on a device with workgroups of up to
 // maxThreads threads, at least 256 of them.
 //
-// Fours and registers are taken where they can be. There are 256 threads, more where those could not hold the row, and
-// fewer while half as many would still find two fours each. How many rows there are changes nothing, so that the norm of
+// Fours and registers are taken where they can be. There are 256 threads, 512 where those could not hold the row, and fewer
+// while half as many would still find two fours each. How many rows there are changes nothing, so that the norm of
 // a token does not depend on its batch, to the bit.
 func ChooseRMSNorm(s NormShape, maxThreads int) NormForm {
 	v := NormVariant{Vec4: s.N%4 == 0 && s.Aligned, Held: true, Threads: 256}
-	for v.Threads < min(maxThreads, maxNormThreads) && s.N > maxHeldFloats*v.Threads {
-		v.Threads *= 2
+	if s.N > maxHeldFloats*v.Threads && maxThreads >= 512 {
+		v.Threads = 512
 	}
 	for v.Threads > minNormThreads && s.N <= 4*v.Threads {
 		v.Threads /= 2

@@ -6,7 +6,7 @@ func Variants(formats ...string) []Variant {
 		RMSNormBatch{}, RMSNormBatch{Add: true},
 		FusedResidualRMSNorm{}, FusedResidualRMSNorm{Tee: true},
 		LayerNorm{}, LayerNorm{Bias: true},
-		RoPE{Style: "norm"}, RoPE{Style: "neox"}, StoreKV{}, Attention{}, Attention{Sinks: true},
+		RoPE{Style: "norm"}, RoPE{Style: "neox"}, StoreKV{}, StoreKV{Half: true}, UnpackHalf{}, UnpackHalf{BuiltIn: true},
 		GatedAct{Act: "silu"}, GatedAct{Act: "gelu_tanh"}, GatedAct{Act: "clamped_swiglu"},
 		Act{Act: "silu"}, Act{Act: "gelu_tanh"},
 		AddBias{}, Add{}, AddGated{}, Scale{}, Softcap{},
@@ -24,5 +24,5 @@ func Variants(formats ...string) []Variant {
 		many.Tokens, parts.Parts, gated.Act, exact.ExactHalves = 8, true, "silu", true
 		vs = append(vs, v, many, parts, gated, exact)
 	}
-	return vs
+	return append(vs, attentionVariants()...)
 }

@@ -3,45 +3,23 @@ package backendtest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"cera/backend"
 	"cera/check"
 )
 
-func testStoreKV(t *testing.T, be backend.Backend) {
-	for _, n := range []int{1, 24, 64, 257} {
-		at := []uint32{9, 3, 4, 0}
-		k, v := put(be, 4, n, n+5, random(1, 1)), put(be, 4, n, n+2, random(2, 1))
-		kc, vc := poisoned(be, 11, n, n), poisoned(be, 11, n, n)
-		pos := ids(be, at)
-		be.StoreKV(backend.KV{K: kc.t, V: vc.t}, k.t, v.t, pos)
-		for _, c := range []struct {
-			what       string
-			cache, src *operand
-		}{{"k", kc, k}, {"v", vc, v}} {
-			c.cache.expect(t, fmt.Sprintf("n %d, %s cache", n, c.what), func(r, i int) (float64, float64) {
-				for row, p := range at {
-					if int(p) == r {
-						return float64(c.src.at(row, i)), 0
-					}
-				}
-				return float64(poison), 0
-			})
-		}
-		freeAll(k, v, kc, vc)
-		be.Free(pos)
-	}
-}
-
 // attentionCase is one shape of attention.
 type attentionCase struct {
-	heads, kv, headDim, pad int
+	heads, kv, headDim, pad int // pad: words between rows
 	scale                   float32
 	at                      []uint32 // positions of the rows
 	window                  int
 	softcap                 float32
 	sinks                   []float32 // repeated over the heads; none where empty
+	half                    bool      // the cache holds halves
+	free                    int       // rows of the cache past the largest position; 0: 200
 }
 
 func testAttention(t *testing.T, be backend.Backend) {
@@ -83,9 +61,9 @@ func testAttention(t *testing.T, be backend.Backend) {
 	}
 }
 
-// attention checks one shape. Cache rows that no row of the batch may see must not be read: their values are poison,
-// and their keys are zeros in some and poison in others, so that whatever the query is, one of them has a weight that
-// would show.
+// attention checks one shape. Cache rows that no row of the batch may see must not be read: before the first that some row
+// sees and after the last they are not even numbers. Between them values are poison, and keys are zeros in some and poison
+// in others, so that whatever the query is, one of them has a weight that would show.
 func attention(t *testing.T, be backend.Backend, c attentionCase) {
 	t.Helper()
 	first := func(p uint32) int {
@@ -94,9 +72,12 @@ func attention(t *testing.T, be backend.Backend, c attentionCase) {
 		}
 		return max(0, int(p)+1-c.window)
 	}
-	ctx := 0
+	ctx, free := 0, 200
+	if c.free > 0 {
+		free = c.free
+	}
 	for _, p := range c.at {
-		ctx = max(ctx, int(p)+200)
+		ctx = max(ctx, int(p)+free)
 	}
 	seen := make([]bool, ctx)
 	for _, p := range c.at {
@@ -104,34 +85,45 @@ func attention(t *testing.T, be backend.Backend, c attentionCase) {
 			seen[j] = true
 		}
 	}
+	lo, hi := slices.Index(seen, true), ctx-free
 	width := c.kv * c.headDim
 	key, value := random(2, 1), random(3, 1)
-	k := put(be, ctx, width, width+c.pad, func(r, i int) float32 {
-		switch v := key(r, i); {
-		case seen[r]:
-			return v
-		case r%2 == 0:
-			return 0
+	unseen := func(r int) float32 {
+		switch {
+		case r < lo || r > hi:
+			return float32(math.NaN())
+		case c.half:
+			return -60000 // poison would be infinite
 		}
 		return poison
+	}
+	k := putCache(be, c.half, ctx, width, c.pad, func(r, i int) float32 {
+		v := key(r, i)
+		if seen[r] {
+			return v
+		}
+		if r > lo && r < hi && r%2 == 0 {
+			return 0
+		}
+		return unseen(r)
 	})
-	v := put(be, ctx, width, width+2*c.pad, func(r, i int) float32 {
+	v := putCache(be, c.half, ctx, width, 2*c.pad, func(r, i int) float32 {
 		if v := value(r, i); seen[r] {
 			return v
 		}
-		return poison
+		return unseen(r)
 	})
 	q := put(be, len(c.at), c.heads*c.headDim, c.heads*c.headDim+c.pad, random(1, 1))
 	dst := poisoned(be, len(c.at), c.heads*c.headDim, c.heads*c.headDim+c.pad)
 	pos := ids(be, c.at)
 	p := backend.Attention{NHead: c.heads, NKV: c.kv, HeadDim: c.headDim, Scale: c.scale, Window: c.window, Softcap: c.softcap}
-	operands := []*operand{q, k, v}
+	operands := []*operand{q}
 	if len(c.sinks) > 0 {
 		sinks := put(be, 1, c.heads, c.heads, func(_, h int) float32 { return c.sinks[h%len(c.sinks)] })
 		p.Sinks = sinks.t
 		operands = append(operands, sinks)
 	}
-	be.Attention(dst.t, q.t, backend.KV{K: k.t, V: v.t}, pos, p)
+	be.Attention(dst.t, q.t, backend.KV{K: k.t, V: v.t, Half: c.half}, pos, p)
 	what := fmt.Sprintf("%+v", c)
 	// The weights of one row and head serve every element of the head.
 	row, head := -1, -1
@@ -181,6 +173,10 @@ func attention(t *testing.T, be backend.Backend, c attentionCase) {
 	})
 	for _, o := range operands {
 		o.unchanged(t, what+": an input")
+	}
+	for _, o := range []*cache{k, v} {
+		o.sameBits(t, what+": the cache")
+		be.Free(o.t)
 	}
 	freeAll(append(operands, dst)...)
 	be.Free(pos)

@@ -75,30 +75,3 @@ func benchRoute(b *testing.B, be backend.Backend, rows, used, experts int) {
 	timed(b, be, 4*float64(rows*(experts+2*used)), "GB/s", func() { be.Route(picked.t, shares.t, logits.t, p) })
 	freeAll(logits, picked, shares)
 }
-
-// benchAttention is that of the last rows positions of ctx: a token of decode, or a chunk of a long prompt. The shape is
-// that of an 8B model.
-func benchAttention(b *testing.B, be backend.Backend, rows, ctx, window int) {
-	const heads, kv, headDim = 32, 8, 128
-	at := make([]uint32, rows)
-	seen, first := 0, ctx // positions times rows, and the first position that a row sees
-	for r := range at {
-		at[r] = uint32(ctx - rows + r)
-		n := int(at[r]) + 1
-		if window > 0 {
-			n = min(n, window)
-		}
-		seen, first = seen+n, min(first, int(at[r])+1-n)
-	}
-	q, y := put(be, rows, heads*headDim, heads*headDim, random(1, 1)), poisoned(be, rows, heads*headDim, heads*headDim)
-	k, v := put(be, ctx, kv*headDim, kv*headDim, random(2, 1)), put(be, ctx, kv*headDim, kv*headDim, random(3, 1))
-	pos := ids(be, at)
-	p := backend.Attention{NHead: heads, NKV: kv, HeadDim: headDim, Scale: 0.088, Window: window}
-	unit, perOp := "GFLOP/s", 4*float64(seen*heads*headDim)
-	if rows == 1 {
-		unit, perOp = "GB/s", 2*4*float64((ctx-first)*kv*headDim)
-	}
-	timed(b, be, perOp, unit, func() { be.Attention(y.t, q.t, backend.KV{K: k.t, V: v.t}, pos, p) })
-	freeAll(q, y, k, v)
-	be.Free(pos)
-}

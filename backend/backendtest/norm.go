@@ -200,18 +200,27 @@ func fusedNorm(t *testing.T, be backend.Backend, rows, n int, eps float32, name 
 	arena.free()
 }
 
-// testNormRows runs more rows than one dimension of a grid holds.
+// testNormRows runs more rows than one dimension of a grid holds, of a length that vector loads divide and of one that
+// they do not.
 func testNormRows(t *testing.T, be backend.Backend) {
-	for _, rows := range []int{1, 2, 513, 65535, 65536, 70000} {
-		addRMSNorm(t, be, rows, 5, 0, 1e-5, "ordinary", random(1, 1), random(2, 1))
-		fusedNorm(t, be, rows, 3, 1e-5, "ordinary", random(3, 1), true, true, true)
+	for k, rows := range []int{1, 2, 513, 65535, 65536, 70000} {
+		addRMSNorm(t, be, rows, []int{5, 8}[k%2], 0, 1e-5, "ordinary", random(1, 1), random(2, 1))
+		fusedNorm(t, be, rows, []int{3, 8}[k%2], 1e-5, "ordinary", random(3, 1), true, true, true)
 	}
 	addRMSNorm(t, be, 513, 257, 3, 1e-5, "ordinary", random(1, 1), random(2, 1))
+	addRMSNorm(t, be, 513, 256, 4, 1e-5, "ordinary", random(1, 1), random(2, 1))
 }
 
 // testNormsAgree runs the two kernels on the same values: the streams are equal bit for bit.
 func testNormsAgree(t *testing.T, be backend.Backend) {
-	const rows, n, eps = 4, 1025, 1e-5
+	for _, n := range []int{37, 128, 1024, 1025} {
+		normsAgree(t, be, n)
+	}
+}
+
+func normsAgree(t *testing.T, be backend.Backend, n int) {
+	t.Helper()
+	const rows, eps = 4, 1e-5
 	x, d, g := random(5, 1), random(6, 1), random(7, 1)
 	src, res, w, dst := put(be, rows, n, n, x), put(be, rows, n, n, d), put(be, 1, n, n, g), poisoned(be, rows, n, n)
 	arena := poisoned(be, 3*rows+2, n, n)
@@ -233,7 +242,7 @@ func testNormsAgree(t *testing.T, be backend.Backend) {
 	}
 	for i := range stream {
 		if math.Float32bits(stream[i]) != math.Float32bits(fused[i]) {
-			t.Fatalf("stream[%d]: batch %g, arena %g", i, stream[i], fused[i])
+			t.Fatalf("rows of %d, stream[%d]: batch %g, arena %g", n, i, stream[i], fused[i])
 		}
 	}
 	normed, fusedNormed := make([]float32, rows*n), make([]float32, rows*n)
@@ -245,7 +254,7 @@ func testNormsAgree(t *testing.T, be backend.Backend) {
 	}
 	for i := range normed {
 		if bound := 2 * check.NormBound(n, float64(normed[i]), 1); !(math.Abs(float64(normed[i]-fusedNormed[i])) <= bound) {
-			t.Fatalf("norm[%d]: batch %g, arena %g", i, normed[i], fusedNormed[i])
+			t.Fatalf("rows of %d, norm[%d]: batch %g, arena %g", n, i, normed[i], fusedNormed[i])
 		}
 	}
 	for _, o := range []*operand{src, res, w, dst, arena} {

@@ -21,6 +21,7 @@ type runOptions struct {
 	ubatch  int
 	ctx     int
 	norms   string
+	kv      string
 	kernels string
 	tokens  string
 	prompt  string
@@ -35,6 +36,7 @@ func (o *runOptions) flags(cmd *cobra.Command) {
 	f.IntVar(&o.ubatch, "ubatch", 512, "tokens a forward pass takes at most; longer inputs run in chunks")
 	f.IntVar(&o.ctx, "ctx", 0, fmt.Sprintf("positions in the KV cache (default the model's, at most %d)", engine.DefaultCtx))
 	f.StringVar(&o.norms, "norms", "auto", "which fused norm kernel runs: batch, arena, or auto for what the model needs")
+	f.StringVar(&o.kv, "kv", "f32", "type of the KV cache's values: f32 or f16, which takes half the memory")
 	f.StringVar(&o.kernels, "kernels", "", "use the WGSL files in `DIR` in place of the kernels of the same name")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress, and no table where everything passed")
 }
@@ -53,6 +55,10 @@ func (o *runOptions) open(cmd *cobra.Command, args []string) (*engine.Engine, []
 	if err != nil {
 		return nil, nil, fmt.Errorf("--norms: %w", err)
 	}
+	kv, err := engine.ParseKV(o.kv)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--kv: %w", err)
+	}
 	if o.ubatch < 1 {
 		return nil, nil, fmt.Errorf("--ubatch: %d is not at least 1", o.ubatch)
 	}
@@ -63,7 +69,7 @@ func (o *runOptions) open(cmd *cobra.Command, args []string) (*engine.Engine, []
 	if err != nil {
 		return nil, nil, fmt.Errorf("--tokens: %w", err)
 	}
-	opts := engine.Options{Device: o.device, UBatch: o.ubatch, Ctx: o.ctx, Norms: norms, Kernels: o.kernels}
+	opts := engine.Options{Device: o.device, UBatch: o.ubatch, Ctx: o.ctx, Norms: norms, KV: kv, Kernels: o.kernels}
 	if cmd.Flags().Changed("adapter") {
 		opts.Adapter = &o.adapter
 	}

@@ -1,0 +1,22 @@
+package cpu
+
+import "cera/backend"
+
+// Join does nothing: weights are read a row at a time.
+func (b *Backend) Join(...backend.Weight) {}
+
+func (b *Backend) MatMuls(dst []backend.Tensor, x backend.Tensor, w []backend.Weight) {
+	if len(dst) != len(w) {
+		b.fail("matmuls", "%d outputs for %d weights", len(dst), len(w))
+		return
+	}
+	for i := range w {
+		b.MatMul(dst[i], x, w[i])
+	}
+}
+
+func (b *Backend) GatedMatMul(dst, gate, up, x backend.Tensor, wGate, wUp backend.Weight, act backend.Activation) {
+	b.MatMul(gate, x, wGate)
+	b.MatMul(up, x, wUp)
+	b.GatedAct(dst, gate, up, act)
+}
