@@ -26,6 +26,7 @@ type runOptions struct {
 	tokens  string
 	prompt  string
 	pre     string
+	text    bool // the command has textFlags
 	quiet   bool
 }
 
@@ -43,6 +44,7 @@ func (o *runOptions) flags(cmd *cobra.Command) {
 
 // textFlags are the flags of what is run.
 func (o *runOptions) textFlags(cmd *cobra.Command) {
+	o.text = true
 	f := cmd.Flags()
 	f.StringVarP(&o.prompt, "prompt", "p", "", "`TEXT` to run; its tokens, and the one that begins a text where the model has one")
 	f.StringVar(&o.pre, "pre", "", "pre-tokenizer to use in place of the file's, as `NAME`")
@@ -83,7 +85,7 @@ func (o *runOptions) open(cmd *cobra.Command, args []string) (*engine.Engine, []
 	for _, note := range e.Notes() {
 		fmt.Fprintf(cmd.ErrOrStderr(), "note: %s, for the %s has no decoder for them\n", note, e.Info().Backend)
 	}
-	if cmd.Flags().Changed("prompt") {
+	if o.text && cmd.Flags().Changed("prompt") {
 		if tokens != nil {
 			e.Close()
 			return nil, nil, errors.New("--prompt and --tokens: one of them says what to run")
