@@ -86,9 +86,9 @@ type kernelFault struct {
 const barrier = "workgroupBarrier();"
 
 var kernelFaults = []kernelFault{
-	{"barrier missing in the sum of a workgroup", "common_decls.tmpl", barrier, 1, "attn_norm-0"},
 	{"barrier missing before a tile of a product is read", "matmul_tile.wgsl", barrier, 0, "Qcur-0"},
-	{"barrier missing before the weights of a tile are read", "attention.wgsl", barrier, 0, "kqv_out-0"},
+	{"barrier missing before a tile of a product is overwritten", "matmul_tile.wgsl", barrier, 1, "Qcur-0"},
+	{"sum of squares taken for their mean, in the kernel", "inv_rms.tmpl", " / f32(n) + eps", 0, "attn_norm-0"},
 }
 
 // drilledKernel runs both forms of the check with a changed kernel.
