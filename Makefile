@@ -13,7 +13,8 @@ run: setup      ## check every norm of the built-in model on the best GPU adapte
 test: setup     ## run all tests, and say how many ran and what was skipped
 	go run $(GOTESTSUM) --format pkgname -- -timeout 20m ./...
 
-test-all: test  ## the tests, then the same under the race detector for what runs goroutines
+test-all: test  ## the tests, every variant of the norm kernels, and the race detector for what runs goroutines
+	CERA_ALL_VARIANTS=1 go test -timeout 30m -run ConformanceNorms ./gpu
 	go test -race -timeout 30m ./backend/... ./check ./cpu ./trace ./layers ./gguf ./weights ./shaders
 
 check: lint test ## everything CI checks

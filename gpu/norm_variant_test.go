@@ -18,7 +18,11 @@ import (
 // TestConformanceNorms runs the norms in every variant: the whole norm part of the suite with the fewest, the usual and
 // the most threads, and grids past one dimension with the fewest, whose rows are the fastest here.
 func TestConformanceNorms(t *testing.T) {
+	every := os.Getenv("CERA_ALL_VARIANTS") != ""
 	for _, v := range shaders.NormVariants() {
+		if !every && v.Threads != 32 && v.Threads != 256 {
+			continue // make test-all runs these too
+		}
 		parts := []string{"AddRMSNorm", "NormsAgree"}
 		switch v.Threads {
 		case 32:
