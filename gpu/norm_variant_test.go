@@ -15,7 +15,7 @@ import (
 	"cera/shaders"
 )
 
-// TestConformanceNorms runs the norms in every variant: the whole norm part of the suite with the fewest, the usual and
+// TestConformanceNorms runs the norms in every variant, or without CERA_ALL_VARIANTS in those of two sizes: the whole norm part of the suite with the fewest, the usual and
 // the most threads, and grids past one dimension with the fewest, whose rows are the fastest here.
 func TestConformanceNorms(t *testing.T) {
 	every := os.Getenv("CERA_ALL_VARIANTS") != ""
