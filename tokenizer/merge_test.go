@@ -184,7 +184,8 @@ func TestTimeGrowsLinearly(t *testing.T) {
 			ok := false
 			for try := 0; try < 3 && !ok; try++ {
 				one, four = best(1<<15), best(1<<17)
-				ok = four <= 10*one+time.Millisecond
+				// A quadratic merge of 128 KB takes many seconds; a machine with other work to do, a part of one.
+				ok = four <= 10*one+300*time.Millisecond
 			}
 			if !ok {
 				t.Fatalf("%s, %s: %v for 32 KB, %v for 128 KB", name, c.name, one, four)
