@@ -22,6 +22,7 @@ const importTable = `
 	check:        trace backend layers cpu
 	tinymodel:    gguf backend weights
 	tokenizer:    gguf
+	grammar:
 	sample:
 	engine:       backend check cpu gguf gpu layers sample tinymodel tokenizer trace weights
 	cmd/cera-run: engine check trace tokenizer sample gguf

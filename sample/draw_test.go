@@ -142,6 +142,35 @@ func TestXTCProbability(t *testing.T) {
 	}
 }
 
+// What XTC leaves, against its definition.
+func TestXTCSets(t *testing.T) {
+	r := rand.New(rand.NewPCG(15, 16))
+	cut := 0
+	for range 3000 {
+		logits := randomLogits(r, 2+r.IntN(12))
+		var list []token
+		c := set{}
+		for id, l := range logits {
+			if !math.IsInf(float64(l), -1) {
+				list = append(list, token{id: id, logit: float64(l)})
+				c.c = append(c.c, candidate{float64(l), int32(id)})
+			}
+		}
+		threshold, minKeep := r.Float64()*0.5, r.IntN(6)
+		skip := c.xtc(threshold, minKeep)
+		want := slowXTC(list, threshold, minKeep)
+		if skip > 0 {
+			cut++
+		}
+		if got := c.c[skip:]; !slices.EqualFunc(got, want, func(c candidate, x token) bool { return int(c.id) == x.id }) {
+			t.Fatalf("%v, threshold %v, at least %d: got %v, want %v", logits, threshold, minKeep, got, want)
+		}
+	}
+	if cut < 300 {
+		t.Errorf("%d sets were cut: too few to tell", cut)
+	}
+}
+
 // Draws that follow each other are independent.
 func TestPairs(t *testing.T) {
 	s := mustNew(t, Params{Seed: 3, Temperature: 1}, 4, Options{})

@@ -173,7 +173,8 @@ func (p *Params) validateTokens(vocab int, o Options) error {
 		}
 	}
 	if p.usesDRY() && len(p.DRYSequenceBreakers) > 0 && o.TokenText == nil {
-		return fmt.Errorf("sample: DRYSequenceBreakers are %q, expected none, or Options.TokenText to find them with", p.DRYSequenceBreakers)
+		return fmt.Errorf("sample: DRYSequenceBreakers are %q, expected none, or Options.TokenText to find them with",
+			p.DRYSequenceBreakers)
 	}
 	for i, id := range p.DRYBreakerTokens {
 		if id < 0 || int(id) >= vocab {
