@@ -27,11 +27,11 @@ type step struct {
 func (b *Backend) Record(f func()) (again func()) {
 	var t *tape
 	record := func() {
-		t = &tape{}
+		// From before f: if groups are released while it runs, the tape is stale at once.
+		t = &tape{epoch: b.epoch}
 		b.tape = t
 		f()
 		b.tape = nil
-		t.epoch = b.epoch
 	}
 	record()
 	return func() {

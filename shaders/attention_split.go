@@ -29,7 +29,8 @@ const (
 
 // Program implements Variant.
 func (v AttentionSplit) Program() Program {
-	p := Program{File: "attention_split.wgsl", Entry: "attention_split", Defines: fastDefines(v.HeadDim, v.Half, v.ExactHalves, v.Direct)}
+	p := Program{File: "attention_split.wgsl", Entry: "attention_split"}
+	p.Defines = fastDefines(v.HeadDim, v.Half, v.ExactHalves, v.Direct)
 	p.Defines["HEADS"] = strconv.Itoa(v.Heads) + "u"
 	p.Defines["BANDS"] = strconv.Itoa(bands(splitThreads, v.HeadDim/unitElements(v.Half))) + "u"
 	p.Bindings = attentionBindings(p.Defines, v.Sinks)
@@ -42,7 +43,7 @@ func (v AttentionSplit) Storage() int {
 	queries := v.Heads * ((units + splitTeam - 1) / splitTeam) * splitTeam * unitElements(v.Half) / 4
 	teams := splitThreads / splitTeam
 	partial := splitTeam * (v.Heads*teams + 1)
-	return 16 * (queries + partial + SplitTile*v.Heads/4 + v.Heads*teams/4 + v.Heads/4)
+	return 16*(queries+partial+v.Heads*teams) + 4*(v.Heads*teams+v.Heads)
 }
 
 // Grid returns the workgroups: one for each row, part of a KV head's query heads, KV head and split.

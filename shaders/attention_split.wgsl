@@ -34,17 +34,24 @@ const STEPS: u32 = (UNITS + TEAM - 1u) / TEAM; // units of a key that a thread r
 const Q_ROW: u32 = STEPS * TEAM * PIECES;      // a query in workgroup memory, filled up with zeros
 const SCORERS: u32 = HEADS * TEAMS;            // threads that hold four scores each
 const LANE_ROW: u32 = SCORERS + 1u;            // one more, so that a team's threads write to different banks
-const HEAD_QUADS: u32 = HEADS / 4u;
 const QUERIES: u32 = HEADS * Q_ROW;
 const PARTIALS: u32 = TEAM * LANE_ROW;
-const WEIGHTS: u32 = TILE * HEAD_QUADS;
-const TOPS: u32 = SCORERS / 4u;
 
+// A vector in workgroup memory is written by one thread: WGSL lets a device write all of it for one component.
 var<workgroup> queries: array<vec4<f32>, QUERIES>;
 var<workgroup> partial: array<vec4<f32>, PARTIALS>; // [TEAM, HEADS, TEAMS] of four positions; at the end [BANDS, QUADS]
-var<workgroup> weights: array<vec4<f32>, WEIGHTS>;  // [TILE, HEADS]
-var<workgroup> tops: array<vec4<f32>, TOPS>;        // [HEADS, TEAMS], of the tile's scores; at the end sums of weights
-var<workgroup> fades: array<vec4<f32>, HEAD_QUADS>; // [HEADS]; at the end the largest scores
+var<workgroup> weights: array<vec4<f32>, SCORERS>;  // [HEADS, TEAMS] of four positions
+var<workgroup> tops: array<f32, SCORERS>;           // of the tile's scores; at the end sums of weights
+var<workgroup> fades: array<f32, HEADS>;            // at the end the largest scores
+
+// The largest of a head's tops.
+fn top_of(head: u32) -> f32 {
+    var top = tops[head * TEAMS];
+    for (var i = 1u; i < TEAMS; i = i + 1u) {
+        top = max(top, tops[head * TEAMS + i]);
+    }
+    return top;
+}
 
 @compute @workgroup_size(WG_SIZE)
 fn attention_split(
@@ -126,23 +133,18 @@ fn attention_split(
                 score = score + partial[i * LANE_ROW + lid];
             }
             score = select(vec4<f32>(LOWEST), scores_of(score), seen);
-            tops[lid / 4u][lid % 4u] = max4(score);
+            tops[lid] = max4(score);
         }
         workgroupBarrier();
         if (lid < SCORERS) {
-            let i = head * (TEAMS / 4u);
-            let highest = max(top, max4(max(max(tops[i], tops[i + 1u]), max(tops[i + 2u], tops[i + 3u]))));
+            let highest = max(top, top_of(head));
             let fade = exp(top - highest); // of what was summed under the former largest score
             let w = select(vec4<f32>(), exp(score - highest), seen);
             top = highest;
             sum = sum * fade + sum4(w);
-            let at = lid % TEAMS * HEAD_QUADS + head / 4u;
-            weights[at][head % 4u] = w.x;
-            weights[at + TEAMS * HEAD_QUADS][head % 4u] = w.y;
-            weights[at + 2u * TEAMS * HEAD_QUADS][head % 4u] = w.z;
-            weights[at + 3u * TEAMS * HEAD_QUADS][head % 4u] = w.w;
+            weights[lid] = w;
             if (lid % TEAMS == 0u) {
-                fades[head / 4u][head % 4u] = fade;
+                fades[head] = fade;
             }
         }
         workgroupBarrier();
@@ -153,9 +155,9 @@ fn attention_split(
     }
     workgroupBarrier();
     if (lid < SCORERS) {
-        tops[lid / 4u][lid % 4u] = sum;
+        tops[lid] = sum;
         if (lid % TEAMS == 0u) {
-            fades[head / 4u][head % 4u] = top;
+            fades[head] = top;
         }
     }
     for (var h = 0u; h < heads; h = h + 1u) {
@@ -167,8 +169,10 @@ fn attention_split(
 #endif
         }
         workgroupBarrier();
-        let i = h * (TEAMS / 4u);
-        let total = sum4((tops[i] + tops[i + 1u]) + (tops[i + 2u] + tops[i + 3u]));
+        var total = 0.0;
+        for (var i = 0u; i < TEAMS; i = i + 1u) {
+            total = total + tops[h * TEAMS + i];
+        }
         if (lid < QUADS) {
             var v = partial[lid];
             for (var j = 1u; j < BANDS; j = j + 1u) {
@@ -182,7 +186,7 @@ fn attention_split(
 #else
             found[slot + h * slot_size + lid] = v;
         } else if (lid == QUADS) {
-            found[slot + h * slot_size + QUADS] = vec4<f32>(fades[h / 4u][h % 4u], total, 0.0, 0.0);
+            found[slot + h * slot_size + QUADS] = vec4<f32>(fades[h], total, 0.0, 0.0);
 #endif
         }
         workgroupBarrier();

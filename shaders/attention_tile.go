@@ -20,7 +20,8 @@ const TileRows = 64
 
 // Program implements Variant.
 func (v AttentionTile) Program() Program {
-	p := Program{File: "attention_tile.wgsl", Entry: "attention_tile", Defines: fastDefines(v.HeadDim, v.Half, v.ExactHalves, v.Direct)}
+	p := Program{File: "attention_tile.wgsl", Entry: "attention_tile"}
+	p.Defines = fastDefines(v.HeadDim, v.Half, v.ExactHalves, v.Direct)
 	for name, n := range map[string]int{
 		"COLS": v.Cols, "DEPTH4": v.Depth / 4, "VALUE_ROWS": v.Values, "STAGE": v.stage(), "UNITS_HELD": (v.HeadDim + 63) / 64,
 	} {

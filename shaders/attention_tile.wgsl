@@ -30,11 +30,12 @@ const KEY_ROW: u32 = DEPTH4 + 1u;          // one more, so that columns lie in d
 const LANE_ROW: u32 = ROWS / 4u + 1u;
 const VALUES_AT: u32 = 16u * LANE_ROW;     // or weights of 16 columns, then values
 
+// A vector in workgroup memory is written by one thread: WGSL lets a device write all of it for one component.
 var<workgroup> stage: array<vec4<f32>, STAGE>;
-var<workgroup> row_end: array<vec4<u32>, 16>;  // of the rows: one past the last position seen
-var<workgroup> row_top: array<vec4<f32>, 16>;  // the largest score so far
-var<workgroup> row_fade: array<vec4<f32>, 16>; // of what was summed before; at the end the sums of weights
-var<workgroup> row_query: array<u32, ROWS>;    // first vector in q
+var<workgroup> row_end: array<u32, ROWS>;   // one past the last position seen
+var<workgroup> row_top: array<f32, ROWS>;   // the largest score so far
+var<workgroup> row_fade: array<f32, ROWS>;  // of what was summed before; at the end the sums of weights
+var<workgroup> row_query: array<u32, ROWS>; // first vector in q
 
 // Keys or values of position p, unit c, into the stage.
 fn put_units(at: u32, unit: CACHE_UNIT) {
@@ -92,7 +93,7 @@ fn attention_tile(
     }
 #endif
     if (lid < ROWS) {
-        row_end[lid / 4u][lid % 4u] = end;
+        row_end[lid] = end;
         row_query[lid] = (params.q_off + token * params.q_stride) / 4u + head * QUADS;
     }
     let ty = lid / 16u;
@@ -139,13 +140,13 @@ fn attention_tile(
             for (var i = 0u; i < 16u; i = i + 1u) {
                 highest = max(highest, stage[i * LANE_ROW + lid / 4u][lid % 4u]);
             }
-            row_fade[lid / 4u][lid % 4u] = exp(top - highest);
-            row_top[lid / 4u][lid % 4u] = highest;
+            row_fade[lid] = exp(top - highest);
+            row_top[lid] = highest;
             top = highest;
         }
         workgroupBarrier();
         s = weights_of_rows(s, ty);
-        let fade = RowNumbers(row_fade[2u * ty], row_fade[2u * ty + 1u]);
+        let fade = fades_of(ty);
         let more = totals_of(s);
         sums = RowNumbers(sums.a * fade.a + more.a, sums.b * fade.b + more.b);
         o = rows_times(o, fade);
@@ -180,7 +181,7 @@ fn attention_tile(
         for (var i = 0u; i < 16u; i = i + 1u) {
             sum = sum + stage[i * LANE_ROW + lid / 4u][lid % 4u];
         }
-        row_fade[lid / 4u][lid % 4u] = sum;
+        row_fade[lid] = sum;
 #ifndef DIRECT
         if (end > 0u) {
             dst[slot + QUADS] = vec4<f32>(top, sum, 0.0, 0.0);

@@ -67,6 +67,12 @@ func testErrors(t *testing.T, be backend.Backend) {
 		{"rope with heads that do not divide", func() { be.RoPE(x, pos, y, backend.RoPE{HeadDim: 3, RotDim: 2}) }},
 		{"rope with a short table", func() { be.RoPE(x, pos, small, rope) }},
 		{"store of another width", func() { be.StoreKV(backend.KV{K: small, V: small}, x, y, pos) }},
+		{"store of halves in rows of too many words", func() { be.StoreKV(backend.KV{K: x, V: y, Half: true}, w8, w8, pos.View(0, 1, 1)) }},
+		{"unpacked halves of another width", func() { be.UnpackHalf(x, y) }},
+		{"unpacked halves of fewer rows", func() { be.UnpackHalf(x, kv.Slice(0, 3)) }},
+		{"attention on halves in rows of too many words", func() {
+			be.Attention(x, y, backend.KV{K: w8.View(0, 2, 4), V: w8.View(0, 2, 4), Half: true}, pos, backend.Attention{NHead: 4, NKV: 2, HeadDim: 2})
+		}},
 		{"attention with heads that do not group", func() {
 			be.Attention(x, y, backend.KV{K: x, V: y}, pos, backend.Attention{NHead: 4, NKV: 3, HeadDim: 2})
 		}},
