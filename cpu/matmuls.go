@@ -10,13 +10,9 @@ func (b *Backend) MatMuls(dst []backend.Tensor, x backend.Tensor, w []backend.We
 		b.fail("matmuls", "%d outputs for %d weights", len(dst), len(w))
 		return
 	}
-	for i := range w {
-		b.MatMul(dst[i], x, w[i])
-	}
+	backend.MatMulEach(b, dst, x, w)
 }
 
 func (b *Backend) GatedMatMul(dst, gate, up, x backend.Tensor, wGate, wUp backend.Weight, act backend.Activation) {
-	b.MatMul(gate, x, wGate)
-	b.MatMul(up, x, wUp)
-	b.GatedAct(dst, gate, up, act)
+	backend.MatMulThenAct(b, dst, gate, up, x, wGate, wUp, act)
 }

@@ -64,9 +64,16 @@ func drilled(t *testing.T, device string, f fault) (norms, ops *check.Report) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return bothChecks(t, e)
+}
+
+// bothChecks runs both forms of the check, and closes the engine.
+func bothChecks(t *testing.T, e *engine.Engine) (norms, ops *check.Report) {
+	t.Helper()
 	defer e.Close()
 	tokens := engine.DefaultTokens(e.Config().Vocab, 12)
-	if norms, err = e.Check(ctx, tokens, engine.DriftOn); err != nil {
+	norms, err := e.Check(ctx, tokens, engine.DriftOn)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if ops, err = e.CheckOps(ctx, tokens, engine.DriftOn, engine.OpFilter{}); err != nil {
@@ -111,15 +118,7 @@ func drilledKernel(t *testing.T, f kernelFault) (norms, ops *check.Report) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer e.Close()
-	tokens := engine.DefaultTokens(e.Config().Vocab, 12)
-	if norms, err = e.Check(ctx, tokens, engine.DriftOn); err != nil {
-		t.Fatal(err)
-	}
-	if ops, err = e.CheckOps(ctx, tokens, engine.DriftOn, engine.OpFilter{}); err != nil {
-		t.Fatal(err)
-	}
-	return norms, ops
+	return bothChecks(t, e)
 }
 
 // allFaults is the drill's table.

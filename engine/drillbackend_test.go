@@ -71,15 +71,11 @@ func (d *drill) MatMul(dst, x backend.Tensor, w backend.Weight) {
 
 // MatMuls and GatedMatMul are their parts, each a call that may go wrong.
 func (d *drill) MatMuls(dst []backend.Tensor, x backend.Tensor, w []backend.Weight) {
-	for i := range w {
-		d.MatMul(dst[i], x, w[i])
-	}
+	backend.MatMulEach(d, dst, x, w)
 }
 
 func (d *drill) GatedMatMul(dst, gate, up, x backend.Tensor, wGate, wUp backend.Weight, act backend.Activation) {
-	d.MatMul(gate, x, wGate)
-	d.MatMul(up, x, wUp)
-	d.GatedAct(dst, gate, up, act)
+	backend.MatMulThenAct(d, dst, gate, up, x, wGate, wUp, act)
 }
 
 func (d *drill) AddBias(x, bias backend.Tensor) {

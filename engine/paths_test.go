@@ -211,15 +211,11 @@ func (d *decodeFault) MatMul(dst, x backend.Tensor, w backend.Weight) {
 
 // MatMuls and GatedMatMul are their parts, so that the fault reaches each.
 func (d *decodeFault) MatMuls(dst []backend.Tensor, x backend.Tensor, w []backend.Weight) {
-	for i := range w {
-		d.MatMul(dst[i], x, w[i])
-	}
+	backend.MatMulEach(d, dst, x, w)
 }
 
 func (d *decodeFault) GatedMatMul(dst, gate, up, x backend.Tensor, wGate, wUp backend.Weight, act backend.Activation) {
-	d.MatMul(gate, x, wGate)
-	d.MatMul(up, x, wUp)
-	d.GatedAct(dst, gate, up, act)
+	backend.MatMulThenAct(d, dst, gate, up, x, wGate, wUp, act)
 }
 
 // TestCheckPathsFaults: a fault of one path alone is found even without a reference run, and the path, the token and the

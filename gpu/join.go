@@ -111,9 +111,7 @@ func (b *Backend) MatMuls(dst []backend.Tensor, x backend.Tensor, ws []backend.W
 		return
 	}
 	if len(ws) != 3 || x.Rows > b.matVecRows || x.Rows == 0 || !b.fuses(dst, x, ws) {
-		for i := range ws {
-			b.MatMul(dst[i], x, ws[i])
-		}
+		backend.MatMulEach(b, dst, x, ws)
 		return
 	}
 	c := b.check(op)
@@ -128,7 +126,7 @@ func (b *Backend) MatMuls(dst []backend.Tensor, x backend.Tensor, ws []backend.W
 	}
 	v := b.matVec(w[0], x.Rows)
 	v.Parts = true
-	p := b.matVecParams(w[0], x, dst)
+	p := fusedParams(w[0], x, dst)
 	p.M, p.First1, p.First2 = u32(w[0].rows+w[1].rows+w[2].rows), u32(w[0].rows), u32(w[0].rows+w[1].rows)
 	k := w[0].chunks[0]
 	b.dispatch(op, v, p, v.Grid(p), whole(k.buf), whole(k.scalesOrSelf()), whole(s), whole(d[0]), whole(d[1]), whole(d[2]))
@@ -143,9 +141,7 @@ func (b *Backend) GatedMatMul(dst, gate, up, x backend.Tensor, wGate, wUp backen
 	}
 	out := []backend.Tensor{gate, up, dst}
 	if x.Rows > b.matVecRows || x.Rows == 0 || act == backend.ClampedSwiGLU || !b.fuses(out, x, []backend.Weight{wGate, wUp}) {
-		b.MatMul(gate, x, wGate)
-		b.MatMul(up, x, wUp)
-		b.GatedAct(dst, gate, up, act)
+		backend.MatMulThenAct(b, dst, gate, up, x, wGate, wUp, act)
 		return
 	}
 	c := b.check(op)
@@ -170,7 +166,7 @@ func (b *Backend) GatedMatMul(dst, gate, up, x backend.Tensor, wGate, wUp backen
 	}
 	v := b.matVec(g, x.Rows)
 	v.Act, v.Rows = name, max(2, v.Rows/2*2)
-	p := b.matVecParams(g, x, out)
+	p := fusedParams(g, x, out)
 	p.M, p.First1 = u32(g.rows), u32(g.rows)
 	k := g.chunks[0]
 	b.dispatch(op, v, p, v.Grid(p), whole(k.buf), whole(k.scalesOrSelf()), whole(s), whole(d[0]), whole(d[1]), whole(d[2]))
@@ -200,11 +196,10 @@ func (b *Backend) fuses(dst []backend.Tensor, x backend.Tensor, ws []backend.Wei
 	return joined(list) && list[0].units(x) > 0
 }
 
-// matVecParams fills what the fused products share; M and the borders are the caller's.
-func (b *Backend) matVecParams(w *weight, x backend.Tensor, dst []backend.Tensor) shaders.MatVecPackedParams {
-	return shaders.MatVecPackedParams{
-		Units: u32(w.units(x)), K4: u32(w.n / 4), Tokens: u32(x.Rows), XOff4: u32(x.Off / 4), XStride4: u32(x.Stride / 4),
-		DstOff: u32(dst[0].Off), DstStride: u32(dst[0].Stride), Dst1Off: u32(dst[1].Off), Dst1Stride: u32(dst[1].Stride),
-		Dst2Off: u32(dst[2].Off), Dst2Stride: u32(dst[2].Stride), Row0: u32(w.chunks[0].row0),
-	}
+// fusedParams are the parameters of a product with three outputs; M and the borders between them are the caller's.
+func fusedParams(w *weight, x backend.Tensor, dst []backend.Tensor) shaders.MatVecPackedParams {
+	p := matVecParams(w, w.chunks[0], x, dst[0])
+	p.Dst1Off, p.Dst1Stride = u32(dst[1].Off), u32(dst[1].Stride)
+	p.Dst2Off, p.Dst2Stride = u32(dst[2].Off), u32(dst[2].Stride)
+	return p
 }

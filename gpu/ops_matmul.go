@@ -30,10 +30,7 @@ func (b *Backend) MatMul(dst, x backend.Tensor, weight backend.Weight) {
 	for _, k := range w.chunks {
 		if few && w.units(x) > 0 {
 			v := b.matVec(w, dst.Rows)
-			p := shaders.MatVecPackedParams{
-				Units: u32(w.units(x)), M: u32(k.hi - k.lo), K4: u32(w.n / 4), Tokens: u32(dst.Rows),
-				XOff4: u32(x.Off / 4), XStride4: u32(x.Stride / 4), DstOff: u32(dst.Off + k.lo), DstStride: u32(dst.Stride), Row0: u32(k.row0),
-			}
+			p := matVecParams(w, k, x, dst)
 			b.dispatch(op, v, p, v.Grid(p), whole(k.buf), whole(k.scalesOrSelf()), whole(s), whole(d))
 			continue
 		}
@@ -50,20 +47,31 @@ func (b *Backend) MatMul(dst, x backend.Tensor, weight backend.Weight) {
 	}
 }
 
+// matVecParams are the parameters of a part's product with few rows of x.
+func matVecParams(w *weight, k chunk, x, dst backend.Tensor) shaders.MatVecPackedParams {
+	return shaders.MatVecPackedParams{
+		Units: u32(w.units(x)), M: u32(k.hi - k.lo), K4: u32(w.n / 4), Tokens: u32(x.Rows),
+		XOff4: u32(x.Off / 4), XStride4: u32(x.Stride / 4),
+		DstOff: u32(dst.Off + k.lo), DstStride: u32(dst.Stride), Row0: u32(k.row0),
+	}
+}
+
 // units returns how many vec4<u32> a row of w has for the kernel that reads them so, or 0 where it cannot: a row must
 // begin at a vector, and x too.
 func (w *weight) units(x backend.Tensor) int {
-	if x.Off%4 != 0 || x.Rows > 1 && x.Stride%4 != 0 || w.n%4 != 0 {
+	if !byVector(x) || w.n%4 != 0 {
 		return 0
 	}
 	if w.packing != nil {
 		return w.groups() * quantWords / 4
 	}
-	each := map[backend.Format]int{backend.F32: 4, backend.F16: 8, backend.BF16: 8}[w.format]
-	if each == 0 || w.n%each != 0 {
-		return 0
+	switch {
+	case w.format == backend.F32:
+		return w.n / 4
+	case (w.format == backend.F16 || w.format == backend.BF16) && w.n%8 == 0:
+		return w.n / 8
 	}
-	return w.n / each
+	return 0
 }
 
 // scalesOrSelf is what the kernel binds as scales: weights without have a binding that is never read.
