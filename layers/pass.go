@@ -113,12 +113,7 @@ func (p *pass) embed() {
 
 // matmul is a projection without bias.
 func (p *pass) matmul(dst scratch, x value, w *Mat, site string) value {
-	out := value{dst.first(p.rows), site, p.layer}
-	p.be.MatMul(out.Tensor, x.Tensor, w.W)
-	if line := p.did(OpMatMul, "matmul "+shortName(w.Name), out, x); line != nil {
-		line.Weight = w.Name
-	}
-	return out
+	return p.project(dst, x, &Linear{Mat: *w}, site)
 }
 
 // project is a projection with its optional bias.
@@ -136,6 +131,11 @@ type part struct {
 func (p *pass) projectParts(dst scratch, x value, w *Linear, parts ...part) []value {
 	all := dst.first(p.rows)
 	p.be.MatMul(all, x.Tensor, w.W)
+	return p.projected(all, x, w, parts...)
+}
+
+// projected adds the bias to a projection that was made, and ends the step of each part of it.
+func (p *pass) projected(all backend.Tensor, x value, w *Linear, parts ...part) []value {
 	if w.Bias.Has {
 		p.be.AddBias(all, w.Bias.T)
 	}

@@ -82,6 +82,11 @@ func (p *pass) act(dst scratch, x value) value {
 func (p *pass) gatedAct(dst scratch, gate, up value, site string) value {
 	out := value{dst.of(gate.N).first(gate.Rows), site, p.layer}
 	p.be.GatedAct(out.Tensor, gate.Tensor, up.Tensor, p.m.Act)
+	return p.activated(out, gate, up)
+}
+
+// activated ends the step of a gated activation that was made.
+func (p *pass) activated(out, gate, up value) value {
 	if line := p.did(OpGatedAct, "gated activation", out, gate, up); line != nil {
 		line.Act = p.m.Act
 	}
@@ -169,45 +174,20 @@ func (p *pass) addShared(b *Block, sum, shared, h value) value {
 func (p *pass) projectThree(b *Block, h value, q, k, v scratch) (_, _, _ value) {
 	dst := []backend.Tensor{q.first(p.rows), k.first(p.rows), v.first(p.rows)}
 	p.be.MatMuls(dst, h.Tensor, []backend.Weight{b.Q.W, b.K.W, b.V.W})
-	var out [3]value
-	for i, part := range []struct {
-		w    *Linear
-		site string
-	}{{&b.Q, SiteQ}, {&b.K, SiteK}, {&b.V, SiteV}} {
-		out[i] = p.projected(value{dst[i], part.site, p.layer}, h, part.w)
-	}
-	return out[0], out[1], out[2]
-}
-
-// projected adds the bias of a projection that was made, and ends the step.
-func (p *pass) projected(out, x value, w *Linear) value {
-	if w.Bias.Has {
-		p.be.AddBias(out.Tensor, w.Bias.T)
-	}
-	if line := p.did(OpMatMul, "matmul "+shortName(w.Name), out, x); line != nil {
-		line.Weight = w.Name
-		if w.Bias.Has {
-			line.Bias = w.Bias.Name
-		}
-	}
-	return out
+	return p.projected(dst[0], h, &b.Q, part{SiteQ, q.N})[0],
+		p.projected(dst[1], h, &b.K, part{SiteK, k.N})[0],
+		p.projected(dst[2], h, &b.V, part{SiteV, v.N})[0]
 }
 
 // gatedMLP is act(gate(h)) * up(h).
 func (p *pass) gatedMLP(b *Block, h value) value {
-	s := p.s
+	gate, up, dst := p.s.gate.of(b.FF), p.s.up.of(b.FF), p.s.act.of(b.FF)
 	if b.Gate.Bias.Has || b.Up.Bias.Has {
-		gate := p.project(s.gate.of(b.FF), h, &b.Gate, SiteFFNGate)
-		return p.gatedAct(s.act.of(b.FF), gate, p.project(s.up.of(b.FF), h, &b.Up, SiteFFNUp), SiteFFNAct)
+		return p.gatedAct(dst, p.project(gate, h, &b.Gate, SiteFFNGate), p.project(up, h, &b.Up, SiteFFNUp), SiteFFNAct)
 	}
-	gate := value{s.gate.of(b.FF).first(p.rows), SiteFFNGate, p.layer}
-	up := value{s.up.of(b.FF).first(p.rows), SiteFFNUp, p.layer}
-	act := value{s.act.of(b.FF).first(p.rows), SiteFFNAct, p.layer}
-	p.be.GatedMatMul(act.Tensor, gate.Tensor, up.Tensor, h.Tensor, b.Gate.W, b.Up.W, p.m.Act)
-	p.projected(gate, h, &b.Gate)
-	p.projected(up, h, &b.Up)
-	if line := p.did(OpGatedAct, "gated activation", act, gate, up); line != nil {
-		line.Act = p.m.Act
-	}
-	return act
+	g, u, act := gate.first(p.rows), up.first(p.rows), value{dst.first(p.rows), SiteFFNAct, p.layer}
+	p.be.GatedMatMul(act.Tensor, g, u, h.Tensor, b.Gate.W, b.Up.W, p.m.Act)
+	return p.activated(act,
+		p.projected(g, h, &b.Gate, part{SiteFFNGate, b.FF})[0],
+		p.projected(u, h, &b.Up, part{SiteFFNUp, b.FF})[0])
 }
