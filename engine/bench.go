@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"cera/backend"
-	"cera/gguf"
 	"cera/tinymodel"
+	"cera/weights"
 )
 
 // WriteRandom writes a llama of a published shape, "1B" or "8B", with random weights in the format of a type's name.
@@ -19,13 +19,14 @@ func WriteRandom(w io.Writer, shape, typ string) (int64, error) {
 		return 0, err
 	}
 	for _, f := range backend.AllFormats() {
-		if f.String() == typ {
-			for t := gguf.Type(0); t <= gguf.Q2_0; t++ {
-				if t.Known() && t.String() == typ {
-					return tinymodel.WriteShape(w, s, t, 1)
-				}
-			}
+		if f.String() != typ {
+			continue
 		}
+		t, err := weights.TypeOf(f)
+		if err != nil {
+			return 0, err
+		}
+		return tinymodel.WriteShape(w, s, t, 1)
 	}
 	return 0, fmt.Errorf("type %q is not a weight format", typ)
 }

@@ -176,6 +176,9 @@ func (e *Engine) Config() layers.Config { return e.model.Config }
 // NormSites lists the norms of the path that runs, in forward order.
 func (e *Engine) NormSites() []layers.NormSite { return e.main.state.NormSites() }
 
+// Session returns the engine's own sequence. It lives as long as the engine: closing it is the engine's.
+func (e *Engine) Session() *Session { return e.main }
+
 // Pos returns how many tokens the engine's own sequence holds.
 func (e *Engine) Pos() int { return len(e.main.tokens) }
 

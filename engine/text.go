@@ -49,7 +49,7 @@ func (t *text) take(all bool) (certain string, stopped bool) {
 	}
 	end := len(t.held)
 	for _, s := range t.stop {
-		if at := strings.Index(t.held, s); at >= 0 && at < end || at >= 0 && !t.stopped {
+		if at := strings.Index(t.held, s); at >= 0 {
 			end, t.stopped = min(end, at), true
 		}
 	}

@@ -95,21 +95,16 @@ type generateEnd struct {
 }
 
 func generate(cmd *cobra.Command, e *engine.Engine, o *runOptions, g engine.GenerateOptions, prompt []int32, asJSON bool) error {
-	tok, err := e.Tokenizer(tokenizer.Options{Pre: o.pre})
+	tok, err := o.tokenizer(e)
 	if err != nil {
 		return err
 	}
-	s, err := e.NewSession(0)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
 	out := cmd.OutOrStdout()
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
 	start, tokens := time.Now(), 0
 	var first time.Duration
-	why, reused, err := s.Generate(cmd.Context(), tok, prompt, g, func(t engine.Generated) error {
+	why, reused, err := e.Session().Generate(cmd.Context(), tok, prompt, g, func(t engine.Generated) error {
 		if tokens == 0 {
 			first = time.Since(start)
 		}

@@ -30,7 +30,7 @@ type nextToken struct {
 }
 
 func writeLogits(out io.Writer, e *engine.Engine, o *runOptions, logits []float32, top []sample.Alternative, asJSON bool) error {
-	tok, err := e.Tokenizer(tokenizer.Options{Pre: o.pre})
+	tok, err := o.tokenizer(e)
 	if err != nil {
 		tok = nil // ids alone
 	}
@@ -83,7 +83,7 @@ does: exp of the mean negative log-likelihood, with its standard error.`,
 				return err
 			}
 			defer e.Close()
-			tok, err := e.Tokenizer(tokenizer.Options{Pre: o.pre})
+			tok, err := o.tokenizer(e)
 			if err != nil {
 				return err
 			}

@@ -27,7 +27,9 @@ type runOptions struct {
 	prompt  string
 	pre     string
 	text    bool // the command has textFlags
-	quiet   bool
+
+	tok   *tokenizer.Tokenizer // of the model, once something asked for it
+	quiet bool
 }
 
 func (o *runOptions) flags(cmd *cobra.Command) {
@@ -90,7 +92,7 @@ func (o *runOptions) open(cmd *cobra.Command, args []string) (*engine.Engine, []
 			e.Close()
 			return nil, nil, errors.New("--prompt and --tokens: one of them says what to run")
 		}
-		tok, err := e.Tokenizer(tokenizer.Options{Pre: o.pre})
+		tok, err := o.tokenizer(e)
 		if err == nil {
 			tokens = tok.Encode(o.prompt, tokenizer.EncodeOptions{AddSpecial: true, Parse: tokenizer.ParseAll})
 			if len(tokens) == 0 {
@@ -107,6 +109,19 @@ func (o *runOptions) open(cmd *cobra.Command, args []string) (*engine.Engine, []
 		tokens = engine.DefaultTokens(c.Vocab, min(16, c.Ctx))
 	}
 	return e, tokens, nil
+}
+
+// tokenizer returns the model's tokenizer, which is made once.
+func (o *runOptions) tokenizer(e *engine.Engine) (*tokenizer.Tokenizer, error) {
+	if o.tok != nil {
+		return o.tok, nil
+	}
+	tok, err := e.Tokenizer(tokenizer.Options{Pre: o.pre})
+	if err != nil {
+		return nil, err
+	}
+	o.tok = tok
+	return tok, nil
 }
 
 func openModel(args []string, opts engine.Options) (*engine.Engine, error) {
