@@ -21,6 +21,7 @@ type Input struct {
 	Sites  []layers.NormSite // in forward order
 	Trace  *trace.Trace      // what the run captured
 	Tokens []int32           // one a row of every site
+	KV     backend.Format    // what the run's KV cache holds: F32 or F16
 
 	// FileWeights decodes a tensor of the checkpoint by GGUF name. It is called from several goroutines. Without
 	// it every site fails.
@@ -37,7 +38,7 @@ type Input struct {
 //   - stream: the stream after equals float32(stream before + delta), and that plus the bias, bit for bit;
 //   - norm: the output is within NormBound of rms_norm of that sum in float64, times the file's weight;
 //   - weights: the device's weight equals the file's bit for bit;
-//   - drift: NMSE against the reference run is within DriftBound.
+//   - drift: NMSE against the reference run is within DriftBound, or HalfDriftBound.
 func Norms(in Input) *Report {
 	if in.DriftReason == "" {
 		in.DriftReason = "there was no reference run"
@@ -366,7 +367,7 @@ func (o *operands) checkWeights(in *Input) *Aspect {
 }
 
 func (o *operands) checkDrift(in *Input) *Drift {
-	d := &Drift{Bound: Number(DriftBound(o.blocks(in)))}
+	d := &Drift{Bound: Number(driftBound(o.blocks(in), in.KV))}
 	if in.Reference == nil {
 		d.Verdict, d.Reason = Unmeasured, in.DriftReason
 		return d

@@ -78,9 +78,9 @@ func (r *PathsReport) ExitCode() int {
 }
 
 // Paths compares every site of the norms, inputs, streams and outputs, between every two paths: the squared difference
-// over the square of the earlier path's values must be within PathsBound. Where two paths' norms are each right, and
+// over the square of the earlier path's values must be within four times the bound of drift. Where two paths' norms are each right, and
 // this fails, an op between the norms depends on how the tokens are batched.
-func Paths(sites []layers.NormSite, paths []Path) *PathsReport {
+func Paths(sites []layers.NormSite, paths []Path, kv backend.Format) *PathsReport {
 	r := &PathsReport{Schema: PathsSchema, Verdict: Pass}
 	for _, p := range paths {
 		r.Paths = append(r.Paths, PathReport{p.Name, p.UBatch, p.Report})
@@ -89,7 +89,7 @@ func Paths(sites []layers.NormSite, paths []Path) *PathsReport {
 		}
 	}
 	for _, s := range pathSites(sites) {
-		s.compare(paths, sites)
+		s.compare(paths, sites, kv)
 		r.Sites = append(r.Sites, s)
 		if s.Verdict == Pass {
 			r.Passed++
@@ -145,7 +145,7 @@ func pathSites(norms []layers.NormSite) []PathSite {
 }
 
 // compare compares a site between every two paths.
-func (s *PathSite) compare(paths []Path, norms []layers.NormSite) {
+func (s *PathSite) compare(paths []Path, norms []layers.NormSite, kv backend.Format) {
 	s.Verdict = Pass
 	blocks := s.Layer + 1
 	if s.Layer < 0 {
@@ -154,7 +154,7 @@ func (s *PathSite) compare(paths []Path, norms []layers.NormSite) {
 	for b := range paths {
 		for a := b + 1; a < len(paths); a++ {
 			p := PathPair{A: paths[a].Name, B: paths[b].Name, FirstToken: -1}
-			p.Bound = Number(PathsBound(blocks))
+			p.Bound = Number(pathsBound(blocks, kv))
 			p.compare(s.Site, paths[a].Trace, paths[b].Trace)
 			if p.Verdict != Pass {
 				s.Verdict = Fail

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cera/backend"
 	"cera/trace"
 )
 
@@ -19,7 +20,7 @@ func TestPathsBound(t *testing.T) {
 		off := math.Sqrt(DriftBound(blocks))
 		a, b := 1+off, 1-off
 		nmse := (a - b) * (a - b) / (b * b)
-		if bound := PathsBound(blocks); !(nmse <= bound*1.01) {
+		if bound := pathsBound(blocks, backend.F32); !(nmse <= bound*1.01) {
 			t.Errorf("%d blocks: two runs within drift are %g apart, bound %g", blocks, nmse, bound)
 		} else if n := math.Max(1, float64(blocks)); bound >= n*half*half && blocks > 0 {
 			t.Errorf("%d blocks: the bound %g lets half precision pass, %g", blocks, bound, n*half*half)
@@ -52,7 +53,7 @@ func pathsOf(t *testing.T, change func(path, site string, data []float32) []floa
 		}
 		paths = append(paths, Path{Name: name, UBatch: 12 >> i, Trace: tr, Report: Norms(s.Input)})
 	}
-	return Paths(s.Sites, paths)
+	return Paths(s.Sites, paths, backend.F32)
 }
 
 func TestPathsAgree(t *testing.T) {
@@ -165,7 +166,7 @@ func TestPathsJudge(t *testing.T) {
 	if r.Judge(); r.Verdict != Fail {
 		t.Errorf("with a failed path: %s", r.Verdict)
 	}
-	if r := Paths(nil, nil); r.Verdict != Fail || r.ExitCode() != 1 {
+	if r := Paths(nil, nil, backend.F32); r.Verdict != Fail || r.ExitCode() != 1 {
 		t.Errorf("without anything: %s", r.Verdict)
 	}
 	for n := range 3 {

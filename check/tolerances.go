@@ -11,20 +11,21 @@ const (
 	unit = 0x1p-24  // relative error of one float32 operation, rounded to nearest
 	tiny = 0x1p-126 // the smallest normal float32: a GPU may flush what is below to zero
 
-	normSlack   = 16  // operations of a norm beside the long sum, in units
-	layerSlack  = 18  // the same of a layer norm
-	groupSize   = 256 // threads that share a row's sum
-	dotSlack    = 4   // roundings of an inner product beside its own, in units
-	driftPerOp  = 256 // relative error of one block, in units
-	expUnits    = 16  // exp, division and products of an activation or a weight, in units
-	expPerInput = 4   // growth of exp's error with its argument, in units
-	geluUnits   = 8   // roundings of the argument of GELU's exp, in units
-	swigluUnits = 2   // roundings of the argument of the clamped SwiGLU's exp, in units
-	expVanishes = 104 // exp(-x) is below the smallest float32 from here on
-	tanhUnits   = 32  // division, tanh and product of a softcap, in units
-	softmaxUnit = 40  // exp, subtraction and rescaling of a softmax, in units, and again for each unit of score
-	softmaxSums = 4   // roundings of a softmax for each position: two sums, two rescalings
-	largeV      = 16  // |V| up to which flushed weights are accounted for
+	normSlack   = 16      // operations of a norm beside the long sum, in units
+	layerSlack  = 18      // the same of a layer norm
+	groupSize   = 256     // threads that share a row's sum
+	dotSlack    = 4       // roundings of an inner product beside its own, in units
+	driftPerOp  = 256     // relative error of one block, in units
+	driftHalfKV = 0x1p-10 // relative error of a block whose keys and values are rounded to halves
+	expUnits    = 16      // exp, division and products of an activation or a weight, in units
+	expPerInput = 4       // growth of exp's error with its argument, in units
+	geluUnits   = 8       // roundings of the argument of GELU's exp, in units
+	swigluUnits = 2       // roundings of the argument of the clamped SwiGLU's exp, in units
+	expVanishes = 104     // exp(-x) is below the smallest float32 from here on
+	tanhUnits   = 32      // division, tanh and product of a softcap, in units
+	softmaxUnit = 40      // exp, subtraction and rescaling of a softmax, in units, and again for each unit of score
+	softmaxSums = 4       // roundings of a softmax for each position: two sums, two rescalings
+	largeV      = 16      // |V| up to which flushed weights are accounted for
 )
 
 // NormBound bounds |got - want| of one element of a norm over n elements, where want is its value and gain is
@@ -141,6 +142,21 @@ func DriftBound(blocks int) float64 {
 	return e * e
 }
 
-// PathsBound is the largest NMSE between two float32 runs of one model after a number of blocks: each is as far from
-// the exact values as DriftBound allows, and the two distances add up at worst.
-func PathsBound(blocks int) float64 { return 4 * DriftBound(blocks) }
+// HalfDriftBound is DriftBound of runs whose KV cache holds halves: two runs that differ in a last bit round to other
+// halves, in each block independently of the others.
+func HalfDriftBound(blocks int) float64 {
+	e := float64(blocks+1)*driftPerOp*unit + math.Sqrt(float64(blocks))*driftHalfKV
+	return e * e
+}
+
+// driftBound chooses between the two by what the KV cache holds.
+func driftBound(blocks int, kv backend.Format) float64 {
+	if kv == backend.F16 {
+		return HalfDriftBound(blocks)
+	}
+	return DriftBound(blocks)
+}
+
+// pathsBound is the largest NMSE between two float32 runs of one model after a number of blocks: each is as far from
+// the exact values as drift allows, and the two distances add up at worst.
+func pathsBound(blocks int, kv backend.Format) float64 { return 4 * driftBound(blocks, kv) }

@@ -70,6 +70,11 @@ func TestDriftBound(t *testing.T) {
 		if drift := float64(blocks) * half * half; !(bound < drift) {
 			t.Errorf("%d blocks: the bound %g lets half precision pass, which drifts by %g", blocks, bound, drift)
 		}
+		// Two independent roundings to halves of keys and of values, at their largest, are within its other form.
+		kv := 2 * math.Sqrt(float64(blocks)) * 0x1p-10 / math.Sqrt(12)
+		if halves := HalfDriftBound(blocks); !(kv*kv < halves && HalfDriftBound(blocks+1) > halves) {
+			t.Errorf("%d blocks: the bound %g of halves does not let their roundings pass, which drift by %g", blocks, halves, kv*kv)
+		}
 		if !(DriftBound(blocks+1) > bound) {
 			t.Errorf("%d blocks: the bound does not grow", blocks)
 		}

@@ -100,6 +100,7 @@ func (e *Engine) report(tokens []int32, got *Captured, reference *trace.Trace, r
 		Sites:         e.NormSites(),
 		Trace:         got.Trace,
 		Tokens:        tokens,
+		KV:            e.kv,
 		FileWeights:   e.FileWeight,
 		DeviceWeights: got.Weights,
 		Reference:     reference,

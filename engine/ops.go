@@ -98,7 +98,7 @@ func (e *Engine) checkBlock(ctx context.Context, tokens []int32, ops []layers.Op
 		return nil, err
 	}
 	in := &check.Input{
-		Sites: e.NormSites(), Trace: got.Trace, Tokens: tokens, FileWeights: e.FileWeight,
+		Sites: e.NormSites(), Trace: got.Trace, Tokens: tokens, KV: e.kv, FileWeights: e.FileWeight,
 		Reference: reference, DriftReason: "there is no reference run of the ops",
 	}
 	reports := make([]check.OpReport, len(ops))

@@ -43,7 +43,7 @@ func (e *Engine) CheckPaths(ctx context.Context, tokens []int32, drift Drift, ch
 			return nil, fmt.Errorf("%s: %w", paths[i].Name, err)
 		}
 	}
-	report := check.Paths(e.NormSites(), paths)
+	report := check.Paths(e.NormSites(), paths, e.kv)
 	layer, found := faultLayer(report)
 	if !found {
 		return report, nil
