@@ -21,10 +21,12 @@ const importTable = `
 	trace:        backend
 	check:        trace backend layers cpu
 	tinymodel:    gguf backend weights
+	internal/storymodel:      backend gguf tokenizer trace weights
+	internal/storymodel/make: engine gguf internal/storymodel sample tokenizer trace
 	tokenizer:    gguf
 	grammar:
 	sample:
-	engine:       backend check cpu gguf gpu layers sample tinymodel tokenizer trace weights
+	engine:       backend check cpu gguf gpu internal/storymodel layers sample tinymodel tokenizer trace weights
 	cmd/cera-run: engine check trace tokenizer sample gguf
 	.:
 `

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,8 +10,8 @@ import (
 	"slices"
 
 	"cera/backend"
+	"cera/internal/storymodel"
 	"cera/layers"
-	"cera/tinymodel"
 	"cera/trace"
 )
 
@@ -88,18 +87,16 @@ func (e *Engine) manifest(ctx context.Context, version string, n int, sites []st
 	}, nil
 }
 
-// checksum returns the SHA-256 of the model's files one after the other, in hex. The built-in model is in no file: its
-// bytes are made again. It is empty for another model that was not opened by path.
+// checksum returns the SHA-256 of the model's files one after the other, in hex. The built-in model is in
+// no file: its bytes are in the program. It is empty for another model that was not opened by path.
 func (e *Engine) checksum(ctx context.Context) (string, error) {
 	h := sha256.New()
 	parts := e.file.Parts()
 	inMemory := len(parts) == 1 && parts[0] == ""
 	if inMemory && e.file.Path == BuiltInName {
-		var buf bytes.Buffer
-		if _, err := tinymodel.Write(&buf, tinymodel.Default()); err != nil {
+		if _, err := storymodel.Reader().WriteTo(h); err != nil {
 			return "", err
 		}
-		h.Write(buf.Bytes())
 		return hex.EncodeToString(h.Sum(nil)), nil
 	}
 	if inMemory {

@@ -13,6 +13,7 @@ import (
 	"cera/cpu"
 	"cera/engine"
 	"cera/layers"
+	"cera/tokenizer"
 	"cera/trace"
 )
 
@@ -42,8 +43,31 @@ func Example_load() {
 	}
 	fmt.Println(len(logits), "logits after", e.Pos(), "tokens")
 	// Output:
-	// llama 4 blocks of width 64
-	// 256 logits after 3 tokens
+	// llama 6 blocks of width 128
+	// 1024 logits after 3 tokens
+}
+
+// Let the model go on from a prompt.
+func ExampleSession_Generate() {
+	e := builtIn()
+	defer e.Close()
+	tok, err := e.Tokenizer(tokenizer.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	prompt := tok.Encode("Once upon a time, there was", tokenizer.EncodeOptions{AddSpecial: true})
+	o := engine.GenerateOptions{Max: 16, Stop: []string{"."}} // the likeliest tokens: no sampling
+	why, _, err := e.Session().Generate(context.Background(), tok, prompt, o, func(t engine.Generated) error {
+		fmt.Print(t.Text)
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("\nended by", why)
+	// Output:
+	// a little girl named Maya
+	// ended by stop
 }
 
 // Check every norm of a run against float64.
@@ -56,7 +80,7 @@ func ExampleEngine_Check() {
 		log.Fatal(err)
 	}
 	fmt.Println(report.Verdict, report.Passed, report.ExitCode())
-	// Output: PASS 9 0
+	// Output: PASS 13 0
 }
 
 // Run the same tokens as one batch, in chunks of 3, and token by token.
@@ -76,7 +100,7 @@ func ExampleEngine_CheckPaths() {
 	// one batch: PASS
 	// chunks of 3: PASS
 	// token by token: PASS
-	// PASS: 26 sites agree
+	// PASS: 38 sites agree
 }
 
 // Dump the streams of a run to a file, for numpy or for another run.
@@ -107,8 +131,8 @@ func ExampleEngine_Capture() {
 		fmt.Println(site, rows, n)
 	}
 	// Output:
-	// l_out-0 3 64
-	// result_norm 3 64
+	// l_out-0 3 128
+	// result_norm 3 128
 }
 
 // Check what another program captured of a model, without running anything.
@@ -132,7 +156,7 @@ func ExampleCheckTrace() {
 	fmt.Println(report.Passed, "passed,", report.Failed, "failed,", report.Missed, "unmeasured, exit code", report.PartialExitCode())
 	fmt.Println(report.Sites[5].Norm.Reason)
 	// Output:
-	// 8 passed, 0 failed, 1 unmeasured, exit code 0
+	// 12 passed, 0 failed, 1 unmeasured, exit code 0
 	// the trace has no site ffn_norm-2
 }
 

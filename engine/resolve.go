@@ -1,13 +1,12 @@
 package engine
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
 	"cera/gguf"
+	"cera/internal/storymodel"
 	"cera/layers"
-	"cera/tinymodel"
 	"cera/weights"
 )
 
@@ -47,18 +46,7 @@ func Resolve(f *gguf.File) (*Resolved, error) {
 }
 
 // BuiltInName names the model that BuiltIn returns.
-const BuiltInName = "built-in tiny model"
+const BuiltInName = storymodel.Name
 
-// BuiltIn returns a deterministic tiny llama with random weights, made in memory.
-func BuiltIn() (*gguf.File, error) {
-	var buf bytes.Buffer
-	if _, err := tinymodel.Write(&buf, tinymodel.Default()); err != nil {
-		return nil, err
-	}
-	f, err := gguf.NewFile(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
-	if err != nil {
-		return nil, err
-	}
-	f.Path = BuiltInName
-	return f, nil
-}
+// BuiltIn returns the model that is part of the program: a small trained llama that writes stories.
+func BuiltIn() (*gguf.File, error) { return storymodel.Open() }
