@@ -61,13 +61,24 @@ func (in *Input) local(op layers.OpSite) (*Aspect, rows, error) {
 		return nil, out, err
 	}
 	var a tally
+	var wrong []int // rows
 	for r := range out.rows {
+		before := a.Wrong
 		for i, got := range out.row(r) {
 			w, bound := f(r, i)
 			a.add(r, i, float64(got), w, math.Abs(float64(got)-w), bound)
 		}
+		if a.Wrong > before {
+			wrong = append(wrong, r)
+		}
 	}
-	return a.close(op, out), out, nil
+	aspect := a.close(op, out)
+	if aspect.Verdict == Fail {
+		if cause := in.cause(op, inputs, out, wrong); cause != "" {
+			aspect.Reason = cause + "; " + aspect.Reason
+		}
+	}
+	return aspect, out, nil
 }
 
 // expect returns what an op's output follows from.

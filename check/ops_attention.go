@@ -9,6 +9,11 @@ import (
 )
 
 func (in *Input) rope(op layers.OpSite, x, out rows) (expectation, error) {
+	return in.ropeAt(op, x, out, func(r int) float64 { return float64(r) })
+}
+
+// ropeAt is rope with row r at a position of its own.
+func (in *Input) ropeAt(op layers.OpSite, x, out rows, position func(r int) float64) (expectation, error) {
 	c := op.Rope
 	if c.HeadDim < 1 || x.n%c.HeadDim != 0 || c.RotDim > c.HeadDim {
 		return nil, fmt.Errorf("rope: rows of %d are no heads of %d", x.n, c.HeadDim)
@@ -39,7 +44,7 @@ func (in *Input) rope(op layers.OpSite, x, out rows) (expectation, error) {
 			one, two = pair, pair+c.RotDim/2
 		}
 		// The device holds the angles' sine and cosine in float32: one rounding more on either product.
-		sin, cos := math.Sincos(float64(r) * theta[pair])
+		sin, cos := math.Sincos(position(r) * theta[pair])
 		sin, cos = gain*sin, gain*cos
 		first, second := float64(row[i-j+one]), float64(row[i-j+two])
 		v, abs := first*cos-second*sin, math.Abs(first*cos)+math.Abs(second*sin)
@@ -51,6 +56,17 @@ func (in *Input) rope(op layers.OpSite, x, out rows) (expectation, error) {
 }
 
 func (in *Input) attention(op layers.OpSite, x []rows, out rows) (expectation, error) {
+	return in.attend(op, x, out, sight{})
+}
+
+// sight says how attention is other than it must be; the zero value is right.
+type sight struct {
+	ahead int  // positions after its own that a token sees; -1: not even its own
+	tiled bool // query head h reads key/value head h % NKV
+}
+
+// attend is attention by what a token sees.
+func (in *Input) attend(op layers.OpSite, x []rows, out rows, how sight) (expectation, error) {
 	c := op.Attn
 	q, k, v := x[0], x[1], x[2]
 	if err := needWidth(c.NHead*c.HeadDim, "attention: queries and output", q, out); err != nil {
@@ -70,10 +86,14 @@ func (in *Input) attention(op layers.OpSite, x []rows, out rows) (expectation, e
 		}
 	}
 	// The scores of one row and head serve every element of the head.
-	h := headScores{Attention: c, q: q, k: k, row: -1}
+	h := headScores{Attention: c, q: q, k: k, row: -1, ahead: how.ahead}
 	return func(r, i int) (float64, float64) {
 		head := i / c.HeadDim
-		at := head / (c.NHead / c.NKV) * c.HeadDim
+		kv := head / (c.NHead / c.NKV)
+		if how.tiled {
+			kv = head % c.NKV
+		}
+		at := kv * c.HeadDim
 		var sink float64
 		if sinks != nil {
 			sink = float64(sinks[head])
@@ -96,6 +116,7 @@ type headScores struct {
 	backend.Attention
 	q, k      rows
 	row, head int
+	ahead     int       // see sight
 	first     int       // position
 	weights   []float64 // of positions first, first+1, ...
 	size      float64   // the largest sum of magnitudes behind a score
@@ -110,7 +131,7 @@ func (h *headScores) fill(r, head, at int, sink float64, hasSink bool) {
 	if hasSink {
 		top = sink
 	}
-	for j := h.first; j <= r; j++ {
+	for j := h.first; j <= min(r+h.ahead, h.k.rows-1); j++ {
 		var s, abs float64
 		for d := range h.HeadDim {
 			p := float64(h.q.row(r)[head*h.HeadDim+d]) * float64(h.k.row(j)[at+d]) * float64(h.Scale)
