@@ -25,9 +25,10 @@ const importTable = `
 	internal/storymodel/make: engine gguf internal/storymodel sample tokenizer trace
 	tokenizer:    gguf
 	grammar:
+	chat:         gguf
 	sample:
 	engine:       backend check cpu gguf gpu internal/storymodel layers sample tinymodel tokenizer trace weights
-	cmd/cera-run: engine check trace tokenizer sample gguf
+	cmd/cera-run: engine check trace tokenizer sample gguf chat grammar
 	.:
 `
 

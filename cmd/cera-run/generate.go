@@ -20,6 +20,7 @@ func generateCommand() *cobra.Command {
 	var (
 		o      runOptions
 		g      engine.GenerateOptions
+		form   grammarFlags
 		asJSON bool
 	)
 	g.Sample = sample.Default()
@@ -33,6 +34,10 @@ The same seed gives the same text. Numbers about speed go to stderr.`,
 			if g.Max < 0 {
 				return fmt.Errorf("-n: %d is negative", g.Max)
 			}
+			rules, err := form.compile(cmd)
+			if err != nil {
+				return err
+			}
 			if o.prompt == "" && o.tokens == "" {
 				// An empty prompt is the token that begins a text.
 				if err := cmd.Flags().Set("prompt", ""); err != nil {
@@ -44,6 +49,11 @@ The same seed gives the same text. Numbers about speed go to stderr.`,
 				return err
 			}
 			defer e.Close()
+			if rules != nil {
+				if g.Constraint, err = o.constraint(e, rules); err != nil {
+					return err
+				}
+			}
 			return generate(cmd, e, &o, g, prompt, asJSON)
 		},
 	}
@@ -52,12 +62,19 @@ The same seed gives the same text. Numbers about speed go to stderr.`,
 	f := cmd.Flags()
 	f.IntVarP(&g.Max, "max", "n", 128, "tokens at most; 0: until the model ends or the context is full")
 	f.BoolVar(&asJSON, "json", false, "print a JSON record a token, with its probability, and one at the end; schema "+generateSchema)
+	generateFlags(cmd, &g)
+	form.flags(cmd)
+	return cmd
+}
+
+// generateFlags say how text is generated.
+func generateFlags(cmd *cobra.Command, g *engine.GenerateOptions) {
+	f := cmd.Flags()
 	f.StringArrayVar(&g.Stop, "stop", nil, "`TEXT` that ends the generation; may be given several times")
 	f.BoolVar(&g.IgnoreEnd, "ignore-end", false, "go on past tokens that end a text")
 	f.BoolVar(&g.Shift, "shift", false, "when the context is full, forget the older half and go on")
 	f.IntVar(&g.Keep, "keep", 0, "tokens at the beginning that --shift never forgets")
 	samplerFlags(cmd, &g.Sample)
-	return cmd
 }
 
 // samplerFlags are llama.cpp's, by its names.
@@ -77,6 +94,11 @@ func samplerFlags(cmd *cobra.Command, p *sample.Params) {
 	f.Float64Var(&p.FrequencyPenalty, "frequency-penalty", p.FrequencyPenalty, "taken off for each time a token was there")
 	f.Float64Var(&p.PresencePenalty, "presence-penalty", p.PresencePenalty, "taken off once for a token that was there")
 	f.Float64Var(&p.DRYMultiplier, "dry-multiplier", p.DRYMultiplier, "penalty on going on with a repetition; 0: off")
+	f.Float64Var(&p.DRYBase, "dry-base", p.DRYBase, "to what power the penalty grows with the length of the repetition")
+	f.IntVar(&p.DRYAllowedLength, "dry-allowed-length", p.DRYAllowedLength, "tokens that may repeat without a penalty")
+	f.IntVar(&p.DRYPenaltyLastN, "dry-penalty-last-n", p.DRYPenaltyLastN, "tokens that are searched for repetitions; 0: off, -1: all")
+	f.Var(&breakerFlag{list: &p.DRYSequenceBreakers}, "dry-sequence-breaker", "`TEXT` at which a repetition ends, in place of the defaults; may be given several times; none: no such text")
+	f.Var(biasFlag{&p.LogitBias}, "logit-bias", "added to a token's logit, as `ID+BIAS` or ID-BIAS; ID-inf bans it; may be given several times")
 	f.IntVar(&p.Mirostat, "mirostat", p.Mirostat, "2 for Mirostat 2.0, 0 for off")
 	f.Float64Var(&p.MirostatTau, "mirostat-tau", p.MirostatTau, "surprise to aim at, in bits")
 	f.Float64Var(&p.MirostatEta, "mirostat-eta", p.MirostatEta, "learning rate")
