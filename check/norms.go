@@ -38,7 +38,7 @@ type Input struct {
 //   - stream: the stream after equals float32(stream before + delta), and that plus the bias, bit for bit;
 //   - norm: the output is within NormBound of rms_norm of that sum in float64, times the file's weight;
 //   - weights: the device's weight equals the file's bit for bit;
-//   - drift: NMSE against the reference run is within DriftBound, or HalfDriftBound.
+//   - drift: NMSE against the reference run is within the bound for this KV cache: see DriftBound.
 func Norms(in Input) *Report {
 	if in.DriftReason == "" {
 		in.DriftReason = "there was no reference run"

@@ -78,8 +78,8 @@ func (r *PathsReport) ExitCode() int {
 }
 
 // Paths compares every site of the norms, inputs, streams and outputs, between every two paths: the squared difference
-// over the square of the earlier path's values must be within four times the bound of drift. Where two paths' norms are each right, and
-// this fails, an op between the norms depends on how the tokens are batched.
+// over the square of the earlier path's values must be within four times the bound of drift. Where two paths' norms are each
+// right, and this fails, an op between the norms depends on how the tokens are batched. kv is what their KV caches hold.
 func Paths(sites []layers.NormSite, paths []Path, kv backend.Format) *PathsReport {
 	r := &PathsReport{Schema: PathsSchema, Verdict: Pass}
 	for _, p := range paths {

@@ -137,24 +137,16 @@ func RouteBound(p backend.Router, experts int, gap, want float64) float64 {
 
 // DriftBound is the largest NMSE against the reference run after a number of blocks, if the blocks' relative errors
 // add up at worst.
-func DriftBound(blocks int) float64 {
-	e := float64(blocks+1) * driftPerOp * unit
-	return e * e
-}
+func DriftBound(blocks int) float64 { return driftBound(blocks, backend.F32) }
 
-// HalfDriftBound is DriftBound of runs whose KV cache holds halves: two runs that differ in a last bit round to other
-// halves, in each block independently of the others.
-func HalfDriftBound(blocks int) float64 {
-	e := float64(blocks+1)*driftPerOp*unit + math.Sqrt(float64(blocks))*driftHalfKV
-	return e * e
-}
-
-// driftBound chooses between the two by what the KV cache holds.
+// driftBound is DriftBound of runs with a KV cache of F32 or F16. Where it holds halves, two runs that differ in a last bit
+// round to other halves, in each block independently of the others.
 func driftBound(blocks int, kv backend.Format) float64 {
+	e := float64(blocks+1) * driftPerOp * unit
 	if kv == backend.F16 {
-		return HalfDriftBound(blocks)
+		e += math.Sqrt(float64(blocks)) * driftHalfKV
 	}
-	return DriftBound(blocks)
+	return e * e
 }
 
 // pathsBound is the largest NMSE between two float32 runs of one model after a number of blocks: each is as far from

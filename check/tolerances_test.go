@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"cera/backend"
 )
 
 // round is one float32 rounding of a float64 value.
@@ -72,7 +74,7 @@ func TestDriftBound(t *testing.T) {
 		}
 		// Two independent roundings to halves of keys and of values, at their largest, are within its other form.
 		kv := 2 * math.Sqrt(float64(blocks)) * 0x1p-10 / math.Sqrt(12)
-		if halves := HalfDriftBound(blocks); !(kv*kv < halves && HalfDriftBound(blocks+1) > halves) {
+		if halves := driftBound(blocks, backend.F16); !(kv*kv < halves && driftBound(blocks+1, backend.F16) > halves) {
 			t.Errorf("%d blocks: the bound %g of halves does not let their roundings pass, which drift by %g", blocks, halves, kv*kv)
 		}
 		if !(DriftBound(blocks+1) > bound) {
