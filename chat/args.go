@@ -76,6 +76,9 @@ func isAbsent(v any) bool {
 	return ok
 }
 
+// isSet tells whether an argument is given and counts as true.
+func isSet(v any) bool { return !isAbsent(v) && truth(v) }
+
 // stringArg returns an argument that must be a string, or what stands for one that is absent or none.
 func (r *run) stringArg(f string, v any, missing string) string {
 	if v == nil || isAbsent(v) {

@@ -321,26 +321,7 @@ func (e *compareExpr) eval(r *run) any {
 	for i, op := range e.ops {
 		b := r.eval(e.rest[i])
 		r.line = e.line
-		var ok bool
-		switch op {
-		case "==":
-			ok = r.equal(a, b)
-		case "!=":
-			ok = !r.equal(a, b)
-		case "<":
-			ok = r.less(a, b)
-		case "<=":
-			ok = r.less(a, b) || r.equal(a, b)
-		case ">":
-			ok = r.less(b, a)
-		case ">=":
-			ok = r.less(b, a) || r.equal(a, b)
-		case "in":
-			ok = r.contains(b, a)
-		default:
-			ok = !r.contains(b, a)
-		}
-		if !ok {
+		if !relations[op](r, a, b) {
 			return false
 		}
 		a = b

@@ -216,13 +216,7 @@ func (p *parser) subscript(x expr, line int) expr {
 
 // arguments reads what stands in the brackets of a call, up to the end.
 func (p *parser) arguments() (a argExprs) {
-	for first := true; !p.op(")"); first = false {
-		if !first {
-			p.wantOp(",")
-			if p.op(")") {
-				break
-			}
-		}
+	p.commas(")", func() {
 		if p.isOp("*") || p.isOp("**") {
 			p.fail("%s in a call is not supported", p.peek().text)
 		}
@@ -230,13 +224,13 @@ func (p *parser) arguments() (a argExprs) {
 			a.names = append(a.names, p.identifier())
 			p.pos++
 			a.named = append(a.named, p.expr())
-			continue
+			return
 		}
 		if len(a.names) > 0 {
 			p.fail("an argument without a name comes after one with a name")
 		}
 		a.pos = append(a.pos, p.expr())
-	}
+	})
 	return a
 }
 
@@ -291,29 +285,15 @@ func (p *parser) primary() expr {
 		return x
 	case p.op("["):
 		l := &listExpr{}
-		for !p.op("]") {
-			if len(l.items) > 0 {
-				p.wantOp(",")
-				if p.op("]") {
-					break
-				}
-			}
-			l.items = append(l.items, p.expr())
-		}
+		p.commas("]", func() { l.items = append(l.items, p.expr()) })
 		return l
 	case p.op("{"):
 		d := &dictExpr{line: t.line}
-		for !p.op("}") {
-			if len(d.keys) > 0 {
-				p.wantOp(",")
-				if p.op("}") {
-					break
-				}
-			}
+		p.commas("}", func() {
 			d.keys = append(d.keys, p.expr())
 			p.wantOp(":")
 			d.values = append(d.values, p.expr())
-		}
+		})
 		return d
 	}
 	p.fail("found %q, expected a value", t.text)

@@ -75,12 +75,12 @@ func init() {
 				if !isAbsent(p[2]) {
 					item = r.path("sort", item, p[2])
 				}
-				if isAbsent(p[1]) || !truth(p[1]) {
+				if !isSet(p[1]) {
 					return foldCase(item)
 				}
 				return item
 			})
-			if !isAbsent(p[0]) && truth(p[0]) {
+			if isSet(p[0]) {
 				slices.Reverse(items)
 			}
 			return &list{items: items}
@@ -180,7 +180,7 @@ func textFilter(name string, f func(string) string) filterFunc {
 
 func defaultFilter(r *run, v any, a args) any {
 	p := a.take(r, "default", "default_value?", "boolean?")
-	if _, ok := v.(undefined); !ok && (isAbsent(p[1]) || !truth(p[1]) || truth(v)) {
+	if _, ok := v.(undefined); !ok && (!isSet(p[1]) || truth(v)) {
 		return v
 	}
 	if isAbsent(p[0]) {
@@ -374,7 +374,7 @@ func indentFilter(r *run, v any, a args) any {
 	if !ok {
 		prefix = strings.Repeat(" ", r.times(1, r.intArg("indent", p[0], 4)))
 	}
-	first, blank := !isAbsent(p[1]) && truth(p[1]), !isAbsent(p[2]) && truth(p[2])
+	first, blank := isSet(p[1]), isSet(p[2])
 	r.made(len(s))
 	var b strings.Builder
 	n := 0

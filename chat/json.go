@@ -28,7 +28,7 @@ func (r *run) toJSON(v any, a args) string {
 		}
 		w.item = ","
 	}
-	if !isAbsent(p[1]) && truth(p[1]) {
+	if isSet(p[1]) {
 		r.fail("tojson: ensure_ascii is not supported")
 	}
 	if l, ok := p[2].(*list); ok {
@@ -39,7 +39,7 @@ func (r *run) toJSON(v any, a args) string {
 	} else if p[2] != nil && !isAbsent(p[2]) {
 		r.fail("tojson: separators is %s, expected two strings", typeName(p[2]))
 	}
-	w.sorted = !isAbsent(p[3]) && truth(p[3])
+	w.sorted = isSet(p[3])
 	w.value(v)
 	return w.b.String()
 }

@@ -121,7 +121,7 @@ func init() {
 			keep := a.take(r, "splitlines", "keepends?")[0]
 			l := &list{}
 			for line := range strings.Lines(s) {
-				if isAbsent(keep) || !truth(keep) {
+				if !isSet(keep) {
 					line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
 				}
 				r.made(16)
@@ -145,14 +145,18 @@ func init() {
 		"isalnum": every("isalnum", func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }),
 		"isupper": func(r *run, s string, a args) any {
 			a.none(r, "isupper")
-			return s == strings.ToUpper(s) && s != strings.ToLower(s)
+			return isUpper(s)
 		},
 		"islower": func(r *run, s string, a args) any {
 			a.none(r, "islower")
-			return s == strings.ToLower(s) && s != strings.ToUpper(s)
+			return isLower(s)
 		},
 	}
 }
+
+// isUpper tells whether a string has letters and all are capitals, and isLower whether all are small.
+func isUpper(s string) bool { return s == strings.ToUpper(s) && s != strings.ToLower(s) }
+func isLower(s string) bool { return s == strings.ToLower(s) && s != strings.ToUpper(s) }
 
 // every makes a method that tells whether all characters, and at least one, are of a kind.
 func every(name string, is func(rune) bool) func(r *run, s string, a args) any {

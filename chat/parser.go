@@ -71,6 +71,16 @@ func (p *parser) wantOp(op string) {
 	}
 }
 
+// commas reads items with commas between them, and maybe one after the last, up to the operator that ends them.
+func (p *parser) commas(end string, item func()) {
+	for !p.op(end) {
+		item()
+		if !p.isOp(end) {
+			p.wantOp(",")
+		}
+	}
+}
+
 func (p *parser) wantName(name string) {
 	if !p.name(name) {
 		p.fail("found %q, expected %q", p.peek().text, name)
@@ -279,13 +289,7 @@ func (p *parser) setStatement(line int) stmt {
 func (p *parser) macroStatement(line int) stmt {
 	s := &macroStmt{line: line, name: p.identifier()}
 	p.wantOp("(")
-	for !p.op(")") {
-		if len(s.params) > 0 {
-			p.wantOp(",")
-			if p.op(")") {
-				break
-			}
-		}
+	p.commas(")", func() {
 		s.params = append(s.params, p.identifier())
 		var value expr
 		if p.op("=") {
@@ -294,7 +298,7 @@ func (p *parser) macroStatement(line int) stmt {
 			p.fail("the parameter %q has no default, and one before it has", s.params[len(s.params)-1])
 		}
 		s.defaults = append(s.defaults, value)
-	}
+	})
 	p.end()
 	loops := p.loops
 	p.loops = 0

@@ -1,7 +1,5 @@
 package chat
 
-import "strings"
-
 type testFunc func(r *run, v any, a args) bool
 
 var tests map[string]testFunc
@@ -29,13 +27,11 @@ func init() {
 		},
 		"lower": func(r *run, v any, a args) bool {
 			a.none(r, "lower")
-			s := r.text(v)
-			return s == strings.ToLower(s) && s != strings.ToUpper(s)
+			return isLower(r.text(v))
 		},
 		"upper": func(r *run, v any, a args) bool {
 			a.none(r, "upper")
-			s := r.text(v)
-			return s == strings.ToUpper(s) && s != strings.ToLower(s)
+			return isUpper(r.text(v))
 		},
 		"in": func(r *run, v any, a args) bool { return r.contains(a.take(r, "in", "seq")[0], v) },
 		"sameas": func(r *run, v any, a args) bool {
@@ -45,19 +41,13 @@ func init() {
 			return v == other || (number || text) && r.equal(v, other)
 		},
 	}
-	for name, f := range map[string]func(r *run, a, b any) bool{
-		"eq": (*run).equal, "equalto": (*run).equal,
-		"ne": func(r *run, a, b any) bool { return !r.equal(a, b) },
-		"lt": (*run).less, "lessthan": (*run).less,
-		"gt":          func(r *run, a, b any) bool { return r.less(b, a) },
-		"greaterthan": func(r *run, a, b any) bool { return r.less(b, a) },
-		"le":          func(r *run, a, b any) bool { return r.less(a, b) || r.equal(a, b) },
-		"ge":          func(r *run, a, b any) bool { return r.less(b, a) || r.equal(a, b) },
+	// select takes them by the operator as well.
+	for op, names := range map[string][]string{
+		"==": {"eq", "equalto"}, "!=": {"ne"}, "<": {"lt", "lessthan"}, ">": {"gt", "greaterthan"}, "<=": {"le"}, ">=": {"ge"},
 	} {
-		tests[name] = func(r *run, v any, a args) bool { return f(r, v, a.take(r, name, "other")[0]) }
-	}
-	for op, name := range map[string]string{"==": "eq", "!=": "ne", "<": "lt", ">": "gt", "<=": "le", ">=": "ge"} {
-		tests[op] = tests[name] // select takes them by these names as well
+		for _, name := range append(names, op) {
+			tests[name] = func(r *run, v any, a args) bool { return relations[op](r, v, a.take(r, name, "other")[0]) }
+		}
 	}
 }
 

@@ -325,6 +325,18 @@ func (r *run) less(a, b any) bool {
 	return false
 }
 
+// relations are the operators of comparisons.
+var relations = map[string]func(r *run, a, b any) bool{
+	"==":     (*run).equal,
+	"!=":     func(r *run, a, b any) bool { return !r.equal(a, b) },
+	"<":      (*run).less,
+	"<=":     func(r *run, a, b any) bool { return r.less(a, b) || r.equal(a, b) },
+	">":      func(r *run, a, b any) bool { return r.less(b, a) },
+	">=":     func(r *run, a, b any) bool { return r.less(b, a) || r.equal(a, b) },
+	"in":     func(r *run, a, b any) bool { return r.contains(b, a) },
+	"not in": func(r *run, a, b any) bool { return !r.contains(b, a) },
+}
+
 // contains tells whether v is in a list, a string or the keys of a dict.
 func (r *run) contains(in, v any) bool {
 	switch in := in.(type) {
