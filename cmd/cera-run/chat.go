@@ -13,18 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"cera/chat"
-	"cera/engine"
-	"cera/sample"
 )
 
 func chatCommand() *cobra.Command {
 	var (
 		o                runOptions
-		g                engine.GenerateOptions
-		form             grammarFlags
+		g                generateOptions
 		template, system string
 	)
-	g.Sample = sample.Default()
 	cmd := &cobra.Command{
 		Use:   "chat [MODEL]",
 		Short: "Talk with a model",
@@ -37,11 +33,7 @@ does. Where standard input is not a terminal, its lines are the messages, and th
 that goes wrong ends the program.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if g.Max < 0 {
-				return fmt.Errorf("-n: %d is negative", g.Max)
-			}
-			rules, err := form.compile(cmd)
-			if err != nil {
+			if err := g.check(cmd); err != nil {
 				return err
 			}
 			t, err := chatTemplate(args, template)
@@ -53,10 +45,8 @@ that goes wrong ends the program.`,
 				return err
 			}
 			defer e.Close()
-			if rules != nil {
-				if g.Constraint, err = o.constraint(e, rules); err != nil {
-					return err
-				}
+			if err := g.constrain(&o, e); err != nil {
+				return err
 			}
 			tok, err := o.tokenizer(e)
 			if err != nil {
@@ -70,7 +60,7 @@ that goes wrong ends the program.`,
 			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 			defer signal.Stop(signals)
 			talk := &talk{
-				conversation: newConversation(t, tok), session: e.Session(), options: g, signals: signals,
+				conversation: newConversation(t, tok), session: e.Session(), options: g.GenerateOptions, signals: signals,
 				out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr(),
 			}
 			if cmd.Flags().Changed("system") {
@@ -90,8 +80,7 @@ that goes wrong ends the program.`,
 	f.StringVar(&system, "system", "", "`TEXT` of the message that says how to answer")
 	f.StringVar(&o.pre, "pre", "", "pre-tokenizer to use in place of the file's, as `NAME`")
 	f.IntVarP(&g.Max, "max", "n", 0, "tokens of an answer at most; 0: until the model ends or the context is full")
-	generateFlags(cmd, &g)
-	form.flags(cmd)
+	g.flags(cmd)
 	return cmd
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cera/engine"
+	"cera/grammar"
 	"cera/sample"
 	"cera/tokenizer"
 )
@@ -19,11 +20,9 @@ const generateSchema = "cera-generate-1"
 func generateCommand() *cobra.Command {
 	var (
 		o      runOptions
-		g      engine.GenerateOptions
-		form   grammarFlags
+		g      generateOptions
 		asJSON bool
 	)
-	g.Sample = sample.Default()
 	cmd := &cobra.Command{
 		Use:   "generate [MODEL]",
 		Short: "Go on from a prompt, token by token",
@@ -31,11 +30,7 @@ func generateCommand() *cobra.Command {
 The same seed gives the same text. Numbers about speed go to stderr.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if g.Max < 0 {
-				return fmt.Errorf("-n: %d is negative", g.Max)
-			}
-			rules, err := form.compile(cmd)
-			if err != nil {
+			if err := g.check(cmd); err != nil {
 				return err
 			}
 			if o.prompt == "" && o.tokens == "" {
@@ -49,12 +44,10 @@ The same seed gives the same text. Numbers about speed go to stderr.`,
 				return err
 			}
 			defer e.Close()
-			if rules != nil {
-				if g.Constraint, err = o.constraint(e, rules); err != nil {
-					return err
-				}
+			if err := g.constrain(&o, e); err != nil {
+				return err
 			}
-			return generate(cmd, e, &o, g, prompt, asJSON)
+			return generate(cmd, e, &o, g.GenerateOptions, prompt, asJSON)
 		},
 	}
 	o.flags(cmd)
@@ -62,19 +55,43 @@ The same seed gives the same text. Numbers about speed go to stderr.`,
 	f := cmd.Flags()
 	f.IntVarP(&g.Max, "max", "n", 128, "tokens at most; 0: until the model ends or the context is full")
 	f.BoolVar(&asJSON, "json", false, "print a JSON record a token, with its probability, and one at the end; schema "+generateSchema)
-	generateFlags(cmd, &g)
-	form.flags(cmd)
+	g.flags(cmd)
 	return cmd
 }
 
-// generateFlags say how text is generated.
-func generateFlags(cmd *cobra.Command, g *engine.GenerateOptions) {
+// generateOptions say how text is generated. A command has its own flag for Max.
+type generateOptions struct {
+	engine.GenerateOptions
+	form  grammarFlags
+	rules *grammar.Grammar // what form asks for; nil: nothing
+}
+
+func (g *generateOptions) flags(cmd *cobra.Command) {
+	g.Sample = sample.Default()
 	f := cmd.Flags()
 	f.StringArrayVar(&g.Stop, "stop", nil, "`TEXT` that ends the generation; may be given several times")
 	f.BoolVar(&g.IgnoreEnd, "ignore-end", false, "go on past tokens that end a text")
 	f.BoolVar(&g.Shift, "shift", false, "when the context is full, forget the older half and go on")
 	f.IntVar(&g.Keep, "keep", 0, "tokens at the beginning that --shift never forgets")
 	samplerFlags(cmd, &g.Sample)
+	g.form.flags(cmd)
+}
+
+// check finds what is wrong with the flags before a model is loaded.
+func (g *generateOptions) check(cmd *cobra.Command) (err error) {
+	if g.Max < 0 {
+		return fmt.Errorf("-n: %d is negative", g.Max)
+	}
+	g.rules, err = g.form.compile(cmd)
+	return err
+}
+
+// constrain makes what is generated follow the grammar, if there is one.
+func (g *generateOptions) constrain(o *runOptions, e *engine.Engine) (err error) {
+	if g.rules != nil {
+		g.Constraint, err = o.constraint(e, g.rules)
+	}
+	return err
 }
 
 // samplerFlags are llama.cpp's, by its names.

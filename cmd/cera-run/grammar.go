@@ -50,35 +50,36 @@ func (g *grammarFlags) compile(cmd *cobra.Command) (*grammar.Grammar, error) {
 		}
 		given = name
 	}
-	var compiled *grammar.Grammar
-	var err error
+	var (
+		compiled *grammar.Grammar
+		text     []byte
+		where    string // the file, for messages
+		err      error
+	)
 	switch given {
 	case "":
 		return nil, nil
 	case grammarFlag:
-		compiled, err = grammar.Parse(g.gbnf)
+		text = []byte(g.gbnf)
 	case schemaFlag:
-		compiled, err = grammar.JSONSchema([]byte(g.schema))
-	default:
-		path := g.gbnfFile
-		if given == schemaFileFlag {
-			path = g.schemaFile
-		}
-		var text []byte
-		if text, err = readLimited(path, maxGrammar); err != nil {
-			break
-		}
-		if given == schemaFileFlag {
-			compiled, err = grammar.JSONSchema(text)
-		} else {
-			compiled, err = grammar.Parse(string(text))
-		}
-		if err != nil {
-			err = fmt.Errorf("%s: %w", path, err)
-		}
+		text = []byte(g.schema)
+	case grammarFileFlag:
+		text, err = readLimited(g.gbnfFile, maxGrammar)
+		where = g.gbnfFile + ": "
+	case schemaFileFlag:
+		text, err = readLimited(g.schemaFile, maxGrammar)
+		where = g.schemaFile + ": "
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", given, err)
+	}
+	if given == schemaFlag || given == schemaFileFlag {
+		compiled, err = grammar.JSONSchema(text)
+	} else {
+		compiled, err = grammar.Parse(string(text))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %s%w", given, where, err)
 	}
 	return compiled, nil
 }
