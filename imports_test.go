@@ -13,6 +13,7 @@ const importTable = `
 	backend:
 	backend/backendtest: backend weights check
 	gguf:
+	gguf/gguftest: gguf
 	shaders:
 	weights:      gguf backend
 	layers:       backend weights

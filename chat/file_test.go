@@ -1,34 +1,17 @@
 package chat
 
 import (
-	"bytes"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
 
 	"cera/gguf"
+	"cera/gguf/gguftest"
 )
 
-func fileWith(t *testing.T, keys map[string]any) *gguf.File {
-	t.Helper()
-	w := gguf.NewWriter()
-	for key, value := range keys {
-		w.Set(key, value)
-	}
-	var buf bytes.Buffer
-	if _, err := w.WriteTo(&buf); err != nil {
-		t.Fatal(err)
-	}
-	f, err := gguf.NewFile(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
-
 func TestFromFile(t *testing.T) {
-	f := fileWith(t, map[string]any{
+	f := gguftest.Keys(t, map[string]any{
 		"tokenizer.chat_template":          "plain",
 		"tokenizer.chat_template.tool_use": "tools",
 		"tokenizer.chat_template.bad":      "a\n{{ x",
@@ -55,7 +38,7 @@ func TestFromFile(t *testing.T) {
 		{"bad", f, `chat template "bad", line 2: a tag has no end`, false},
 		{"number", f, "tokenizer.chat_template.number", false},
 		{"missing", f, `has no chat template "missing", it has ["bad" "number" "tool_use"]`, true},
-		{"", fileWith(t, map[string]any{"general.architecture": "llama"}), `the key "tokenizer.chat_template" is missing`, true},
+		{"", gguftest.Keys(t, map[string]any{"general.architecture": "llama"}), `the key "tokenizer.chat_template" is missing`, true},
 	} {
 		_, err := FromFile(c.f, c.name)
 		if err == nil || !strings.Contains(err.Error(), c.want) || errors.Is(err, ErrNone) != c.none {

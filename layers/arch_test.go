@@ -1,7 +1,6 @@
 package layers_test
 
 import (
-	"bytes"
 	"maps"
 	"math"
 	"strings"
@@ -10,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"cera/backend"
-	"cera/gguf"
+	"cera/gguf/gguftest"
 	"cera/layers"
 )
 
@@ -25,23 +24,6 @@ func good() map[string]any {
 		"llama.attention.head_count":             uint32(4),
 		"llama.attention.layer_norm_rms_epsilon": float32(1e-5),
 	}
-}
-
-func keys(t *testing.T, metadata map[string]any) layers.Keys {
-	t.Helper()
-	w := gguf.NewWriter()
-	for k, v := range metadata {
-		w.Set(k, v)
-	}
-	var buf bytes.Buffer
-	if _, err := w.WriteTo(&buf); err != nil {
-		t.Fatal(err)
-	}
-	f, err := gguf.NewFile(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
 }
 
 func TestReadConfig(t *testing.T) {
@@ -116,7 +98,7 @@ func TestReadConfig(t *testing.T) {
 	} {
 		metadata := good()
 		maps.Copy(metadata, c.set)
-		got, err := layers.ReadConfig(keys(t, metadata), 64, 100)
+		got, err := layers.ReadConfig(gguftest.Keys(t, metadata), 64, 100)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -174,7 +156,7 @@ func TestBlocks(t *testing.T) {
 		for k, v := range c.set {
 			metadata[c.arch+"."+k] = v
 		}
-		got, err := layers.ReadConfig(keys(t, metadata), 64, 100)
+		got, err := layers.ReadConfig(gguftest.Keys(t, metadata), 64, 100)
 		if err != nil {
 			t.Errorf("%s %v: %v", c.arch, c.set, err)
 			continue
@@ -219,7 +201,7 @@ func TestScales(t *testing.T) {
 		for k, v := range c.set {
 			metadata[c.arch+"."+k] = v
 		}
-		got, err := layers.ReadConfig(keys(t, metadata), 64, 100)
+		got, err := layers.ReadConfig(gguftest.Keys(t, metadata), 64, 100)
 		if err != nil {
 			t.Errorf("%s %v: %v", c.arch, c.set, err)
 			continue
@@ -234,7 +216,7 @@ func TestScales(t *testing.T) {
 // TestArchs reads a config of every row, and holds the table to what the forward pass has.
 func TestArchs(t *testing.T) {
 	for _, name := range layers.Archs() {
-		c, err := layers.ReadConfig(keys(t, goodOf(name)), 64, 100)
+		c, err := layers.ReadConfig(gguftest.Keys(t, goodOf(name)), 64, 100)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -315,7 +297,7 @@ func TestReadConfigRefuses(t *testing.T) {
 				metadata[k] = v
 			}
 		}
-		_, err := layers.ReadConfig(keys(t, metadata), 64, 100)
+		_, err := layers.ReadConfig(gguftest.Keys(t, metadata), 64, 100)
 		if err == nil {
 			t.Errorf("%s: accepted", c.name)
 			continue
@@ -326,7 +308,7 @@ func TestReadConfigRefuses(t *testing.T) {
 			}
 		}
 	}
-	if _, err := layers.ReadConfig(keys(t, good()), 0, 100); err == nil || !strings.Contains(err.Error(), "token_embd.weight") {
+	if _, err := layers.ReadConfig(gguftest.Keys(t, good()), 0, 100); err == nil || !strings.Contains(err.Error(), "token_embd.weight") {
 		t.Errorf("no vocabulary: %v", err)
 	}
 }

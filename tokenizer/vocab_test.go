@@ -1,7 +1,6 @@
 package tokenizer
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"testing"
 
 	"cera/gguf"
+	"cera/gguf/gguftest"
 )
 
 // Small vocabularies of our own, so that all tests but TestGolden run from a clone alone.
@@ -37,15 +37,7 @@ func (m metadata) file(t testing.TB, rows int) *gguf.File {
 	if rows > 0 {
 		w.Add("token_embd.weight", gguf.F32, []uint64{1, uint64(rows)}, make([]byte, 4*rows))
 	}
-	var b bytes.Buffer
-	if _, err := w.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
-	f, err := gguf.NewFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return gguftest.File(t, w)
 }
 
 func (m metadata) open(t testing.TB) *Tokenizer {

@@ -1,13 +1,13 @@
 package weights
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 	"testing"
 
 	"cera/backend"
 	"cera/gguf"
+	"cera/gguf/gguftest"
 )
 
 // entry is one tensor of a test file.
@@ -37,15 +37,7 @@ func testFile(t *testing.T, entries ...entry) *gguf.File {
 		}
 		w.Add(e.name, e.typ, e.dims, data)
 	}
-	var buf bytes.Buffer
-	if _, err := w.WriteTo(&buf); err != nil {
-		t.Fatal(err)
-	}
-	f, err := gguf.NewFile(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return gguftest.File(t, w)
 }
 
 func TestBind(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"cera/backend"
 	"cera/gguf"
+	"cera/gguf/gguftest"
 )
 
 // native takes what every backend takes.
@@ -45,15 +46,7 @@ func heldFile(t *testing.T) *gguf.File {
 		w.Add(name, typ, []uint64{512, 8}, enc)
 	}
 	w.Add("v", gguf.F32, []uint64{2}, make([]byte, 8))
-	var buf bytes.Buffer
-	if _, err := w.WriteTo(&buf); err != nil {
-		t.Fatal(err)
-	}
-	f, err := gguf.NewFile(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return gguftest.File(t, w)
 }
 
 // A backend gets F16 for what it does not take, and DecodeHeld tells the values that it has, bit for bit.

@@ -18,6 +18,7 @@ import (
 	"cera/chat"
 	"cera/engine"
 	"cera/gguf"
+	"cera/gguf/gguftest"
 	"cera/sample"
 	"cera/tokenizer"
 )
@@ -320,15 +321,7 @@ func chatVocabulary(t *testing.T, model, name string) *tokenizer.Tokenizer {
 	}
 	w.Set("tokenizer.ggml.tokens", tokens)
 	w.Set("tokenizer.ggml.token_type", types)
-	var buf bytes.Buffer
-	if _, err := w.WriteTo(&buf); err != nil {
-		t.Fatal(err)
-	}
-	f, err := gguf.NewFile(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tokenizerOf(t, f)
+	return tokenizerOf(t, gguftest.File(t, w))
 }
 
 // TestConversationIDs: the template's control tokens are tokens, a message's are text, and BOS stands once.
