@@ -1,7 +1,6 @@
 package storymodel
 
 import (
-	"bufio"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"sync"
 
 	"cera/tokenizer"
+	"cera/trace"
 )
 
 // DataOptions says how much training data WriteData makes.
@@ -134,9 +134,10 @@ type storyWriter struct {
 // write tells the stories of n seeds into one file, a batch at a time.
 func (w *storyWriter) write(path string, n int, seed func(int) uint64) error {
 	w.stories, w.bytes, w.words, w.tokens, w.longest = 0, 0, 0, 0, 0
-	return writeFile(path, func(out io.Writer) error {
+	return trace.WriteFile(path, func(out io.Writer) error {
 		const batch = 1 << 14
 		texts, data := make([]string, batch), make([][]byte, batch)
+		var all []byte // of a batch
 		for at := 0; at < n; at += batch {
 			k := min(batch, n-at)
 			onAllCores(k, func(i int) {
@@ -155,10 +156,12 @@ func (w *storyWriter) write(path string, n int, seed func(int) uint64) error {
 				w.words += strings.Count(text, " ") + 1
 				w.tokens += len(data[i]) / 2
 				w.longest = max(w.longest, len(data[i])/2)
-				if _, err := out.Write(data[i]); err != nil {
-					return err
-				}
+				all = append(all, data[i]...)
 			}
+			if _, err := out.Write(all); err != nil {
+				return err
+			}
+			all = all[:0]
 		}
 		return nil
 	})
@@ -174,23 +177,6 @@ func tokenBytes(dst []byte, ids []int32) []byte {
 		dst = binary.LittleEndian.AppendUint16(dst, uint16(id))
 	}
 	return dst
-}
-
-// writeFile writes a file by way of write, and reports what goes wrong up to its closing.
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	b := bufio.NewWriterSize(f, 1<<20)
-	err = write(b)
-	if err == nil {
-		err = b.Flush()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return err
 }
 
 // WriteJSON writes a value as indented JSON.

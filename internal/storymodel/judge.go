@@ -92,10 +92,13 @@ func NewJudge(seed uint64, n int) *Judge {
 	return j
 }
 
-func (j *Judge) eachGram(text string, do func(uint64)) {
+func (j *Judge) eachGram(text string, do func(uint64)) { eachGram(j.seed, text, gram, do) }
+
+// eachGram calls do with the hash of every sequence of so many words.
+func eachGram(seed maphash.Seed, text string, size int, do func(uint64)) {
 	f := strings.Fields(text)
-	for i := gram; i <= len(f); i++ {
-		do(maphash.String(j.seed, strings.Join(f[i-gram:i], " ")))
+	for i := size; i <= len(f); i++ {
+		do(maphash.String(seed, strings.Join(f[i-size:i], " ")))
 	}
 }
 

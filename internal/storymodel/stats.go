@@ -31,14 +31,8 @@ func CountGrammar(seed uint64, n int) GrammarCounts {
 	texts, names := make([]string, n), make([]string, n)
 	onAllCores(n, func(i int) { texts[i], names[i] = tell(trainSeed(seed, i)) })
 	key := maphash.MakeSeed()
-	grams := map[int]map[uint64]bool{2: {}, 4: {}, 8: {}}
+	grams := map[int]map[uint64]bool{2: {}, 4: {}, gram: {}}
 	distinct, words := map[uint64]bool{}, map[string]bool{}
-	each := func(text string, size int, do func(uint64)) {
-		f := strings.Fields(text)
-		for i := size; i <= len(f); i++ {
-			do(maphash.String(key, strings.Join(f[i-size:i], " ")))
-		}
-	}
 	for i, text := range texts {
 		distinct[maphash.String(key, text)] = true
 		c.Plots[names[i]]++
@@ -53,16 +47,16 @@ func CountGrammar(seed uint64, n int) GrammarCounts {
 			words[strings.ToLower(w)] = true
 		}
 		for size, set := range grams {
-			each(text, size, func(h uint64) { set[h] = true })
+			eachGram(key, text, size, func(h uint64) { set[h] = true })
 		}
 	}
 	c.Distinct, c.Words.Distinct = len(distinct), len(words)
-	c.Grams2, c.Grams4, c.Grams8 = len(grams[2]), len(grams[4]), len(grams[8])
+	c.Grams2, c.Grams4, c.Grams8 = len(grams[2]), len(grams[4]), len(grams[gram])
 	all, fresh := 0, 0
 	for _, text := range HeldOut(seed, min(n, 1000)) {
-		each(text, 8, func(h uint64) {
+		eachGram(key, text, gram, func(h uint64) {
 			all++
-			if !grams[8][h] {
+			if !grams[gram][h] {
 				fresh++
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -143,18 +144,12 @@ func convert(args []string) error {
 	if err != nil {
 		return err
 	}
-	w, err := os.Create(*out)
-	if err != nil {
-		return err
-	}
-	err = storymodel.Convert(w, t, c, v, typ)
-	if closed := w.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", weights, err)
-	}
-	return nil
+	return trace.WriteFile(*out, func(w io.Writer) error {
+		if err := storymodel.Convert(w, t, c, v, typ); err != nil {
+			return fmt.Errorf("%s: %w", weights, err)
+		}
+		return nil
+	})
 }
 
 func openVocabulary(path string) (*storymodel.Vocabulary, error) {
