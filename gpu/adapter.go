@@ -117,6 +117,7 @@ func describe(info wgpu.AdapterInfo, l wgpu.Limits) AdapterInfo {
 			WorkgroupStorage: int(l.MaxComputeWorkgroupStorageSize),
 			Invocations:      int(l.MaxComputeInvocationsPerWorkgroup),
 			Workgroups:       int(l.MaxComputeWorkgroupsPerDimension),
+			StorageBuffers:   int(l.MaxStorageBuffersPerShaderStage),
 		},
 	}
 	// The binding's version puts ids in hexadecimal where names belong and the name into the description.

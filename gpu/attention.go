@@ -17,7 +17,12 @@ func (b *Backend) attend(
 	if sinks != nil {
 		end = append(end, whole(sinks))
 	}
-	p.Splits, p.Parts = u32(plan.splits), u32(plan.parts)
+	merge := shaders.AttentionMerge{HeadDim: int(p.HeadDim), Sinks: sinks != nil}
+	for p.Splits, p.Parts = u32(plan.splits), u32(plan.parts); p.Splits > 1; p.Splits /= 2 {
+		if int64(merge.Words(p))*wordBytes <= b.limits.MaxBinding {
+			break
+		}
+	}
 	if plan.kernel == attentionGeneral {
 		b.dispatch(op, shaders.Attention{Sinks: sinks != nil, Half: half}, p, p.Grid(), append(binds, end...)...)
 		return
@@ -26,8 +31,7 @@ func (b *Backend) attend(
 	if b.err != nil {
 		return
 	}
-	merge := shaders.AttentionMerge{HeadDim: int(p.HeadDim), Sinks: sinks != nil}
-	direct := plan.splits == 1
+	direct := p.Splits == 1
 	first := end // what the first kernel writes, and sinks where it is the only one
 	if !direct {
 		found, err := b.partials(merge.Words(p))

@@ -87,8 +87,22 @@ type attentionPlan struct {
 	splits int // of the positions
 }
 
-// planAttention chooses the kernel for a shape, on a device with so many bytes of workgroup memory.
-func planAttention(s attentionShape, force attentionForce, storage int) attentionPlan {
+// What split and tile, and what puts splits together, have of threads.
+const (
+	fastThreads  = 128
+	mergeThreads = 256
+)
+
+// planAttention chooses the kernel for a shape, on a device with so many bytes of workgroup memory and threads a workgroup.
+func planAttention(s attentionShape, force attentionForce, storage, threads int) attentionPlan {
+	p := planKernel(s, force, storage, threads)
+	if threads < mergeThreads {
+		p.splits = 1
+	}
+	return p
+}
+
+func planKernel(s attentionShape, force attentionForce, storage, threads int) attentionPlan {
 	general := attentionPlan{kernel: attentionGeneral, parts: 1, splits: 1}
 	unit := 4
 	if s.half {
@@ -103,10 +117,15 @@ func planAttention(s attentionShape, force attentionForce, storage int) attentio
 		}
 	}
 	switch {
-	case fast && kernel == attentionSplit:
-		return planSplit(s, force, storage)
-	case fast && kernel == attentionTile && s.rowsAligned:
-		return planTile(s, force, storage)
+	case !fast || threads < fastThreads:
+	case kernel == attentionSplit:
+		if p := planSplit(s, force, storage); p.split.Storage() <= storage {
+			return p
+		}
+	case kernel == attentionTile && s.rowsAligned:
+		if p := planTile(s, force, storage); p.tile.Storage() <= storage {
+			return p
+		}
 	}
 	return general
 }

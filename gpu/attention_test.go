@@ -96,7 +96,7 @@ func TestPlanAttention(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got := planAttention(c.shape, force, c.storage)
+		got := planAttention(c.shape, force, c.storage, 256)
 		if d := cmp.Diff(c.want, got, cmp.AllowUnexported(attentionPlan{})); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
@@ -113,7 +113,7 @@ func TestPlanAttentionFits(t *testing.T) {
 			for _, rows := range []int{1, 100} {
 				for _, heads := range []int{1, 4, 5, 8, 71} {
 					s := attentionShape{rows: rows, heads: heads, kv: 1, headDim: d, positions: 5000, half: half, cacheAligned: true, rowsAligned: true}
-					p := planAttention(s, attentionForce{}, 16<<10)
+					p := planAttention(s, attentionForce{}, 16<<10, 256)
 					if p.kernel == attentionGeneral || p.split.Storage() > 16<<10 && p.kernel == attentionSplit || p.tile.Storage() > 16<<10 && p.kernel == attentionTile {
 						t.Errorf("%+v: %+v", s, p)
 					}

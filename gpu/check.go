@@ -48,7 +48,7 @@ func (c *checker) tensor(role string, t backend.Tensor, rows, n int) *buffer {
 	switch {
 	case t.Off < 0 || t.Rows < 0 || t.N < 0 || t.Stride < t.N:
 		c.fail("%s: %s is not a matrix; expected a stride of at least the row length", role, describeTensor(t))
-	case !inside(t, buf.words):
+	case !inside(t, buf):
 		c.fail("%s: %s reaches past the end of its buffer of %d words", role, describeTensor(t), buf.words)
 	case rows != anySize && t.Rows != rows:
 		c.fail("%s: found %d rows in %s, expected %d", role, t.Rows, describeTensor(t), rows)
@@ -61,8 +61,12 @@ func (c *checker) tensor(role string, t backend.Tensor, rows, n int) *buffer {
 	return buf
 }
 
-// inside reports whether t lies in a buffer of the given size, without overflow on the way.
-func inside(t backend.Tensor, words int) bool {
+// inside reports whether t lies in what buf holds, without overflow on the way.
+func inside(t backend.Tensor, buf *buffer) bool {
+	words := buf.words
+	if t.Off -= buf.lead; t.Off < 0 {
+		return false
+	}
 	if t.Rows == 0 || t.N == 0 {
 		return t.Off <= words
 	}

@@ -40,7 +40,9 @@ type Backend struct {
 	dev      *wgpu.Device
 	queue    *wgpu.Queue
 
-	err    error // first error since the last Flush or Read that returned one
+	events events // what the library tells by itself
+	lost   error  // the device is lost; stays
+	err    error  // first error since the last Flush or Read that returned one
 	closed bool
 
 	nextID    uint64
@@ -55,8 +57,12 @@ type Backend struct {
 	found     *buffer         // what the first step of ArgMax leaves to the second
 	partial   map[int]*buffer // what the splits of an attention leave, by the logarithm of the size
 	halves    halfKind        // what the device makes of subnormal halves
-	staging   *wgpu.Buffer    // for readback
-	stagingN  uint64          // its size in bytes
+	pace      pace
+	submits   uint64 // so far
+	guards    guards
+	memory    Memory
+	staging   *wgpu.Buffer // for readback
+	stagingN  uint64       // its size in bytes
 }
 
 // Open makes a device on the adapter that o selects. Where there is none, the error wraps ErrNoDevice. Opening
@@ -122,23 +128,16 @@ func (b *Backend) open(a AdapterInfo, o Options) error {
 			return fmt.Errorf("Options.AttentionVariant or CERA_ATTENTION_VARIANT: %w", err)
 		}
 	}
-	l := b.adapter.GetLimits().Limits
-	// The adapter's own struct holds garbage past some field, so only what the kernels need is copied.
-	want := wgpu.DefaultLimits()
-	want.MaxStorageBufferBindingSize = l.MaxStorageBufferBindingSize
-	// A driver without a limit says the largest uint64, which the library takes for "default" when asked for it.
-	want.MaxBufferSize = min(l.MaxBufferSize, 1<<40)
-	want.MinStorageBufferOffsetAlignment = l.MinStorageBufferOffsetAlignment
-	want.MaxStorageBuffersPerShaderStage = l.MaxStorageBuffersPerShaderStage
-	want.MaxComputeWorkgroupStorageSize = l.MaxComputeWorkgroupStorageSize
-	want.MaxComputeInvocationsPerWorkgroup = l.MaxComputeInvocationsPerWorkgroup
-	want.MaxComputeWorkgroupSizeX = l.MaxComputeWorkgroupSizeX
-	want.MaxComputeWorkgroupSizeY = l.MaxComputeWorkgroupSizeY
-	want.MaxComputeWorkgroupsPerDimension = l.MaxComputeWorkgroupsPerDimension
-	dev, err := b.adapter.RequestDevice(&wgpu.DeviceDescriptor{
-		Label:          "cera",
-		RequiredLimits: &wgpu.RequiredLimits{Limits: want},
-	})
+	if o.Guard || os.Getenv("CERA_GUARD") != "" {
+		b.guards.enable()
+	}
+	asked, err := o.asked()
+	if err != nil {
+		return err
+	}
+	want := requiredLimits(b.adapter.GetLimits().Limits, asked)
+	var dev *wgpu.Device
+	dev, b.events, err = requestDevice(b.adapter, want)
 	if err != nil {
 		return fmt.Errorf("adapter %s: %w", a.Name, err)
 	}
@@ -172,6 +171,24 @@ func (b *Backend) open(a AdapterInfo, o Options) error {
 		Kernels:  o.Kernels,
 	}
 	return nil
+}
+
+// requiredLimits returns what is asked of a device on an adapter with limits l.
+func requiredLimits(l wgpu.Limits, asked Limits) wgpu.Limits {
+	// The adapter's own struct holds garbage past some field, so only what the kernels need is copied.
+	want := wgpu.DefaultLimits()
+	want.MaxStorageBufferBindingSize = within(uint64(asked.MaxBinding), l.MaxStorageBufferBindingSize)
+	// A driver without a limit says the largest uint64, which the library takes for "default" when asked for it.
+	want.MaxBufferSize = within(uint64(asked.MaxBuffer), min(l.MaxBufferSize, 1<<40))
+	want.MinStorageBufferOffsetAlignment = max(uint32(asked.OffsetAlign), l.MinStorageBufferOffsetAlignment)
+	want.MaxStorageBuffersPerShaderStage = within(uint32(asked.StorageBuffers), l.MaxStorageBuffersPerShaderStage)
+	want.MaxComputeWorkgroupStorageSize = within(uint32(asked.WorkgroupStorage), l.MaxComputeWorkgroupStorageSize)
+	want.MaxComputeInvocationsPerWorkgroup = within(uint32(asked.Invocations), l.MaxComputeInvocationsPerWorkgroup)
+	want.MaxComputeWorkgroupSizeX = within(uint32(asked.Invocations), l.MaxComputeWorkgroupSizeX)
+	want.MaxComputeWorkgroupSizeY = within(uint32(asked.Invocations), l.MaxComputeWorkgroupSizeY)
+	want.MaxComputeWorkgroupSizeZ = within(uint32(asked.Invocations), l.MaxComputeWorkgroupSizeZ)
+	want.MaxComputeWorkgroupsPerDimension = within(uint32(asked.Workgroups), l.MaxComputeWorkgroupsPerDimension)
+	return want
 }
 
 // kernels opens a folder of templates. Each must replace one there is: a misspelt name would do nothing.
@@ -209,6 +226,8 @@ var errClosed = errors.New("the backend is closed")
 func (b *Backend) ready(op string) bool {
 	if b.closed {
 		b.fail(op, errClosed)
+	} else {
+		b.notice(op)
 	}
 	return b.err == nil
 }
@@ -232,12 +251,14 @@ func (b *Backend) take() error {
 func (b *Backend) Flush() error {
 	if b.ready("Flush") {
 		b.wait("Flush")
+		b.notice("Flush")
 	}
 	return b.take()
 }
 
 // wait submits and waits for the device.
 func (b *Backend) wait(op string) {
+	b.checkGuards(op)
 	b.submit(op)
 	b.idle()
 }
@@ -250,11 +271,12 @@ func (b *Backend) wait(op string) {
 func (b *Backend) idle() {
 	const spin, nap = 2 * time.Millisecond, 200 * time.Microsecond
 	start := time.Now()
-	for !b.dev.Poll(false, nil) {
+	for !b.poll() {
 		if time.Since(start) > spin {
 			time.Sleep(nap)
 		}
 	}
+	b.pace.idle()
 }
 
 // Close waits for the device and releases everything on it. Further calls do nothing.
@@ -271,19 +293,20 @@ func (b *Backend) Close() {
 func (b *Backend) release() {
 	b.dropGroups(nil)
 	for buf := range b.buffers {
-		buf.freed = true
-		buf.raw.Release()
+		b.drop(buf)
 	}
-	clear(b.buffers)
 	clear(b.params)
 	if b.staging != nil {
 		b.staging.Release()
-		b.staging = nil
+		b.staging, b.stagingN = nil, 0
 	}
 	for _, p := range b.pipelines {
 		p.release()
 	}
 	clear(b.pipelines)
+	if b.lost != nil {
+		return // the library would wait for a lost device: it stays until the process ends
+	}
 	if b.queue != nil {
 		b.queue.Release()
 	}

@@ -34,6 +34,14 @@ type Options struct {
 	MaxBinding    int64 // largest part of a weight in bytes; 0 takes the device's largest binding, less splits weights sooner
 	MatVecRows    int   // MatMul with more rows than this is tiled; 0 takes DefaultMatVecRows, -1 tiles always
 
+	// Limits are asked of the device where the adapter has more; 0 in a field: as much as the adapter has. The zero value:
+	// the environment's CERA_LIMITS (see ParseLimits), or all that the adapter has.
+	Limits Limits
+
+	// Guard puts poisoned words around every tensor and looks at them whenever the device is waited for: an op that wrote
+	// there is an error. For tests; the environment's CERA_GUARD does the same.
+	Guard bool
+
 	Pack Pack // which weights are packed
 
 	// NormVariant forces a way to run the norms, such as "vec4-held-256", on every shape that it can run; see
@@ -79,16 +87,6 @@ type AdapterInfo struct {
 	Type     string `json:"type"`             // one of the Type constants
 	Software bool   `json:"software"`         // runs on the processor's cores
 	Limits   Limits `json:"limits"`
-}
-
-// Limits are the adapter's limits that the backend obeys.
-type Limits struct {
-	MaxBinding       int64 `json:"max_binding_bytes"`       // largest storage binding, a multiple of 4
-	MaxBuffer        int64 `json:"max_buffer_bytes"`        // largest buffer, a multiple of 4
-	OffsetAlign      int   `json:"offset_align_bytes"`      // a binding starts at a multiple of this
-	WorkgroupStorage int   `json:"workgroup_storage_bytes"` // shared memory a workgroup
-	Invocations      int   `json:"workgroup_invocations"`   // threads a workgroup
-	Workgroups       int   `json:"workgroups_per_dimension"`
 }
 
 // noDevice wraps ErrNoDevice with what was found and what to install.

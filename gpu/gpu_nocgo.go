@@ -20,3 +20,6 @@ func Adapters() ([]AdapterInfo, error) { return nil, errNoCgo }
 
 // Open returns an error that wraps ErrNoDevice.
 func Open(Options) (*Backend, error) { return nil, errNoCgo }
+
+// Memory returns nothing: there is no device.
+func (*Backend) Memory() Memory { return Memory{} }

@@ -46,14 +46,14 @@ func (b *Backend) Join(ws ...backend.Weight) {
 	if len(j.weights) < 2 || int64(quants)*wordBytes > b.maxWeight {
 		return
 	}
-	buf, err := b.newBuffer(j.weights[0].name+" and others", quants, internalBuffer, storageUsage)
+	buf, err := b.newBuffer(j.weights[0].name+" and others", quants, weightBuffer, storageUsage)
 	if err != nil {
 		b.fail(op, err)
 		return
 	}
 	var scalesBuf *buffer
 	if scales > 0 {
-		if scalesBuf, err = b.newBuffer(j.weights[0].name+" and others, scales", scales, internalBuffer, storageUsage); err != nil {
+		if scalesBuf, err = b.newBuffer(j.weights[0].name+" and others, scales", scales, weightBuffer, storageUsage); err != nil {
 			b.freeBuffer(buf)
 			b.fail(op, err)
 			return
@@ -172,6 +172,9 @@ func (b *Backend) GatedMatMul(dst, gate, up, x backend.Tensor, wGate, wUp backen
 	b.dispatch(op, v, p, v.Grid(p), whole(k.buf), whole(k.scalesOrSelf()), whole(s), whole(d[0]), whole(d[1]), whole(d[2]))
 }
 
+// fusedBuffers is how many storage buffers a product with three outputs binds.
+const fusedBuffers = 6
+
 // fuses tells whether one dispatch can multiply x with all weights: they are joined and read as units, and the outputs and x
 // are in buffers of their own.
 func (b *Backend) fuses(dst []backend.Tensor, x backend.Tensor, ws []backend.Weight) bool {
@@ -193,7 +196,7 @@ func (b *Backend) fuses(dst []backend.Tensor, x backend.Tensor, ws []backend.Wei
 			}
 		}
 	}
-	return joined(list) && list[0].units(x) > 0
+	return joined(list) && list[0].units(x) > 0 && b.limits.StorageBuffers >= fusedBuffers
 }
 
 // fusedParams are the parameters of a product with three outputs; M and the borders between them are the caller's.

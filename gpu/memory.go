@@ -30,6 +30,8 @@ type buffer struct {
 	id    uint64 // never reused, unlike addresses: it keys the bind group cache
 	name  string
 	words int
+	lead  int // guard words before them
+	trail int // and after
 	kind  bufferKind
 	freed bool
 }
@@ -38,25 +40,37 @@ type bufferKind uint8
 
 const (
 	tensorBuffer   bufferKind = iota // from Alloc: Free may release it
-	internalBuffer                   // weights, parameters, scratch
+	weightBuffer                     // from LoadWeight
+	internalBuffer                   // parameters, scratch
 )
 
 // Words returns the size in 4-byte words.
 func (b *buffer) Words() int { return b.words }
 
+// total returns the size in words, guards included.
+func (b *buffer) total() int { return b.lead + b.words + b.trail }
+
 // newBuffer makes a zeroed buffer; words is at least 1.
 func (b *Backend) newBuffer(name string, words int, kind bufferKind, usage wgpu.BufferUsage) (*buffer, error) {
-	if int64(words) > b.limits.MaxBuffer/wordBytes {
-		return nil, fmt.Errorf("%s needs %d bytes, but the device's largest buffer is %d", name, int64(words)*wordBytes, b.limits.MaxBuffer)
+	buf := &buffer{owner: b, name: name, words: words, kind: kind}
+	if b.guards.on && usage&wgpu.BufferUsageUniform == 0 {
+		buf.trail = guardWords
+		if kind == tensorBuffer {
+			buf.lead = guardWords
+		}
 	}
-	raw, err := b.dev.CreateBuffer(&wgpu.BufferDescriptor{Label: name, Usage: usage, Size: uint64(words) * wordBytes})
+	if int64(buf.total()) > b.limits.MaxBuffer/wordBytes {
+		return nil, &LimitError{name, limitBuffer, int64(words) * wordBytes, b.limits.MaxBuffer}
+	}
+	raw, err := b.dev.CreateBuffer(&wgpu.BufferDescriptor{Label: name, Usage: usage, Size: uint64(buf.total()) * wordBytes})
 	if err != nil {
 		return nil, fmt.Errorf("%s, %d bytes: %w", name, words*wordBytes, oneLine(err))
 	}
 	b.nextID++
-	buf := &buffer{owner: b, raw: raw, id: b.nextID, name: name, words: words, kind: kind}
+	buf.raw, buf.id = raw, b.nextID
 	b.buffers[buf] = struct{}{}
-	return buf, nil
+	b.account(buf, 1)
+	return buf, b.poison(buf)
 }
 
 // freeBuffer releases buf. What is recorded goes to the device first, which keeps the memory until it is done.
@@ -64,12 +78,19 @@ func (b *Backend) freeBuffer(buf *buffer) {
 	if buf.freed {
 		return
 	}
+	b.checkGuards("Free")
 	b.submit("Free")
 	b.dropGroups(buf)
+	b.drop(buf)
+	b.poll() // the library frees what was dropped when it is polled
+}
+
+// drop releases buf, which nothing refers to any more.
+func (b *Backend) drop(buf *buffer) {
 	buf.freed = true
 	delete(b.buffers, buf)
+	b.account(buf, -1)
 	buf.raw.Release()
-	b.dev.Poll(false, nil) // the library frees what was dropped when it is polled
 }
 
 // Alloc returns zeroed device memory for rows × n words, both at least 1, stride n. A tensor is at most
@@ -83,7 +104,11 @@ func (b *Backend) Alloc(name string, rows, n int) backend.Tensor {
 		return backend.Tensor{}
 	}
 	if size := int64(rows) * int64(n) * wordBytes; size > b.limits.MaxBinding {
-		b.fail("Alloc", fmt.Errorf("%s [%d, %d] needs %d bytes, but the device's largest binding is %d", name, rows, n, size, b.limits.MaxBinding))
+		limit := limitBinding
+		if b.limits.MaxBinding == b.limits.MaxBuffer {
+			limit = limitBuffer
+		}
+		b.fail("Alloc", &LimitError{fmt.Sprintf("%s [%d, %d]", name, rows, n), limit, size, b.limits.MaxBinding})
 		return backend.Tensor{}
 	}
 	buf, err := b.newBuffer(name, rows*n, tensorBuffer, storageUsage)
@@ -91,7 +116,7 @@ func (b *Backend) Alloc(name string, rows, n int) backend.Tensor {
 		b.fail("Alloc", err)
 		return backend.Tensor{}
 	}
-	return backend.Tensor{Buf: buf, Rows: rows, N: n, Stride: n}
+	return backend.Tensor{Buf: buf, Off: buf.lead, Rows: rows, N: n, Stride: n}
 }
 
 // Free releases the buffer behind t; every view of it becomes invalid. It works after an error too. A second Free
@@ -160,7 +185,7 @@ func (b *Backend) writePieces(op string, buf *buffer, off uint64, data []byte) {
 		data = data[len(piece):]
 		off += uint64(len(piece))
 		if len(piece) == uploadPiece {
-			b.queue.Submit()
+			b.submitNow(nil)
 			b.idle() // lets the staged copy go
 		}
 	}

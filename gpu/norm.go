@@ -142,7 +142,7 @@ func (b *Backend) LayerNorm(dst, src, w, bias backend.Tensor, eps float32) {
 	if bs != nil {
 		binds = append(binds, whole(bs))
 	}
-	b.dispatch(op, shaders.LayerNorm{Bias: bs != nil}, p, p.Grid(), binds...)
+	b.dispatch(op, shaders.ChooseLayerNorm(bs != nil, dst.N, b.maxThreads), p, p.Grid(), binds...)
 }
 
 // FusedResidualRMSNorm is the norm of in + residual + bias with a shift. All operands are views of one buffer, the

@@ -44,6 +44,8 @@ func TestMain(m *testing.M) {
 		}
 	case "memory":
 		os.Exit(fillMemory())
+	case "failing":
+		os.Exit(failing())
 	}
 }
 

@@ -121,7 +121,7 @@ func (b *Backend) Attention(dst, q backend.Tensor, kv backend.KV, pos backend.Te
 	if p.Window > 0 {
 		shape.positions = int(p.Window)
 	}
-	plan := planAttention(shape, b.attention, b.limits.WorkgroupStorage)
+	plan := planAttention(shape, b.attention, b.limits.WorkgroupStorage, b.maxThreads)
 	b.attend(op, p, plan, kv.Half, s, kc, vc, ps, d, sinks)
 }
 

@@ -43,8 +43,23 @@ func (b *Backend) MatMul(dst, x backend.Tensor, weight backend.Weight) {
 			continue
 		}
 		v := shaders.MatMul{Format: w.format.String(), Packed: w.packing != nil, Tile: b.tile(dst.Rows, w.rows)}
-		b.dispatch(op, v, p, v.Grid(p), append(w.bindings(k), whole(s), whole(d))...)
+		binds := append(w.bindings(k), whole(s), whole(d))
+		for step := b.matMulRows(p, v.Tile); p.Rows > 0; {
+			part := p
+			part.Rows = min(step, p.Rows)
+			b.dispatch(op, v, part, v.Grid(part), binds...)
+			p.Rows -= part.Rows
+			p.XOff += part.Rows * p.XStride
+			p.DstOff += part.Rows * p.DstStride
+		}
 	}
+}
+
+// matMulRows returns how many rows of x one dispatch of a tiled product takes, whole tiles: as many as a submit may. What a
+// row gives does not depend on it.
+func (b *Backend) matMulRows(p shaders.MatMulParams, t shaders.Tile) uint32 {
+	tile := float64(t.Rows) * float64(p.K) * float64(p.M)
+	return uint32(min(max(1, b.pace.budget()/tile), 1<<16)) * uint32(t.Rows)
 }
 
 // matVecParams are the parameters of a part's product with few rows of x.
@@ -108,5 +123,9 @@ func (b *Backend) tile(rows, cols int) shaders.Tile {
 	if b.tune.tile.Rows > 0 {
 		return b.tune.tile
 	}
-	return shaders.Tile{Rows: 64, Cols: 128, Depth: 16}
+	t := shaders.Tile{Rows: 64, Cols: 128, Depth: 16}
+	if t.Threads() > b.maxThreads || t.Bytes() > b.limits.WorkgroupStorage {
+		t.Cols = 64
+	}
+	return t
 }

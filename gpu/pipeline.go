@@ -4,6 +4,8 @@ package gpu
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 
 	"github.com/cogentcore/webgpu/wgpu"
 
@@ -14,6 +16,7 @@ import (
 // one.
 type pipeline struct {
 	prog   shaders.Program
+	depth  uint32 // workgroups in the grid's third dimension for one, see shaders.Program.Fit
 	layout *wgpu.BindGroupLayout
 	raw    *wgpu.ComputePipeline
 }
@@ -28,7 +31,7 @@ func (b *Backend) pipeline(v shaders.Variant) (*pipeline, error) {
 	if p, ok := b.pipelines[v]; ok {
 		return p, nil
 	}
-	prog := v.Program()
+	prog, depth := v.Program().Fit(b.maxThreads)
 	src, err := shaders.Source(prog)
 	if b.templates != nil {
 		src, err = shaders.SourceFS(b.templates, prog)
@@ -36,12 +39,42 @@ func (b *Backend) pipeline(v shaders.Variant) (*pipeline, error) {
 	if err != nil {
 		return nil, fmt.Errorf("kernel %s: %w", prog.File, err)
 	}
+	if err := b.fits(v, prog, src.WGSL); err != nil {
+		return nil, err
+	}
 	p, err := b.compile(prog, src.WGSL)
 	if err != nil {
 		return nil, fmt.Errorf("kernel %s, entry point %s: %s", prog.File, prog.Entry, src.Explain(err.Error()))
 	}
+	p.depth = depth
 	b.pipelines[v] = p
 	return p, nil
+}
+
+var workgroupSize = regexp.MustCompile(`@workgroup_size\(([0-9]+)u?\)`)
+
+// fits checks a program against the device's limits, which the library would not name.
+func (b *Backend) fits(v shaders.Variant, prog shaders.Program, wgsl string) error {
+	buffers := 0
+	for _, access := range prog.Bindings {
+		if access != shaders.Uniform {
+			buffers++
+		}
+	}
+	what := "kernel " + prog.File
+	if buffers > b.limits.StorageBuffers {
+		return &LimitError{what, limitBuffers, int64(buffers), int64(b.limits.StorageBuffers)}
+	}
+	// A kernel of one's own may say its size in another way; then it is the library's to check.
+	if size := workgroupSize.FindStringSubmatch(wgsl); size != nil {
+		if threads, err := strconv.Atoi(size[1]); err == nil && threads > b.maxThreads {
+			return &LimitError{what, limitInvocations, int64(threads), int64(b.maxThreads)}
+		}
+	}
+	if s, ok := v.(interface{ Storage() int }); ok && s.Storage() > b.limits.WorkgroupStorage {
+		return &LimitError{what, limitStorage, int64(s.Storage()), int64(b.limits.WorkgroupStorage)}
+	}
+	return nil
 }
 
 // compile makes a pipeline from WGSL. Errors are the binding's own, with lines of wgsl.

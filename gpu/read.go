@@ -50,18 +50,19 @@ func (b *Backend) readRows(op string, dst []byte, buf *buffer, t backend.Tensor)
 	if stride == n {
 		rows, n, stride = 1, rows*n, rows*n
 	}
-	if n > stagingMax {
+	most := b.stagingMax()
+	if n > most {
 		for r := range rows {
-			for lo := 0; lo < n; lo += stagingMax {
-				part := min(stagingMax, n-lo)
+			for lo := 0; lo < n; lo += most {
+				part := min(most, n-lo)
 				b.readSpan(op, dst[(r*n+lo)*wordBytes:], buf, t.Off+r*stride+lo, 1, part, part)
 			}
 		}
 		return
 	}
 	block := 1 // rows a round
-	if stride <= stagingMax {
-		block = max(1, (stagingMax-n)/stride+1)
+	if stride <= most {
+		block = max(1, (most-n)/stride+1)
 	}
 	for r := 0; r < rows; r += block {
 		b.readSpan(op, dst[r*n*wordBytes:], buf, t.Off+r*stride, min(block, rows-r), n, stride)
@@ -71,6 +72,9 @@ func (b *Backend) readRows(op string, dst []byte, buf *buffer, t backend.Tensor)
 // readSpan copies rows of n words that start stride words apart, all of which fit the staging buffer.
 func (b *Backend) readSpan(op string, dst []byte, buf *buffer, off, rows, n, stride int) {
 	if b.err != nil {
+		return
+	}
+	if b.checkGuards(op); b.err != nil { // now, for it reads through the same buffer
 		return
 	}
 	span := (rows-1)*stride + n
@@ -103,6 +107,11 @@ func (b *Backend) readSpan(op string, dst []byte, buf *buffer, off, rows, n, str
 	if err := b.staging.Unmap(); err != nil {
 		b.fail(op, err)
 	}
+}
+
+// stagingMax returns how many words the staging buffer has at most: a power of two, within the device's largest buffer.
+func (b *Backend) stagingMax() int {
+	return min(stagingMax, 1<<(bits.Len64(uint64(b.limits.MaxBuffer/wordBytes))-1))
 }
 
 // ensureStaging makes the staging buffer at least words long, rounded up to a power of two so that it seldom grows.

@@ -37,7 +37,7 @@ type binding struct {
 }
 
 // whole binds all of buf.
-func whole(buf *buffer) binding { return binding{buf, 0, uint64(buf.words) * wordBytes} }
+func whole(buf *buffer) binding { return binding{buf, 0, uint64(buf.total()) * wordBytes} }
 
 type groupKey struct {
 	pipe *pipeline
@@ -78,15 +78,17 @@ func (b *Backend) dispatch(op string, v shaders.Variant, params any, grid shader
 	if err := b.record(v, params, grid, binds); err != nil {
 		b.fail(op, err)
 	}
+	b.guards.ran(op)
 }
 
 func (b *Backend) record(v shaders.Variant, params any, grid shaders.Grid, binds []binding) error {
-	if most := uint32(b.limits.Workgroups); grid.X > most || grid.Y > most || grid.Z > most {
-		return fmt.Errorf("%d × %d × %d workgroups, but the device takes %d in a dimension", grid.X, grid.Y, grid.Z, most)
-	}
 	pipe, err := b.pipeline(v)
 	if err != nil {
 		return err
+	}
+	grid.Z *= pipe.depth
+	if most := int64(b.limits.Workgroups); int64(max(grid.X, grid.Y, grid.Z)) > most {
+		return &LimitError{pipe.prog.File, limitWorkgroups, int64(max(grid.X, grid.Y, grid.Z)), most}
 	}
 	if err := b.trimCaches(); err != nil {
 		return err
@@ -99,8 +101,9 @@ func (b *Backend) record(v shaders.Variant, params any, grid shaders.Grid, binds
 	if err != nil {
 		return err
 	}
-	b.taped(step{pipe: pipe, group: group, grid: grid})
-	return b.encode(pipe, group, grid)
+	s := step{pipe: pipe, group: group, grid: grid, work: workOf(params, grid)}
+	b.taped(s)
+	return b.encode(&s)
 }
 
 // rmsNormParamsSlot is where rmsnorm_batch.wgsl has its parameters; in other kernels they come last.
@@ -120,6 +123,7 @@ func placeParams(prog shaders.Program, binds []binding, params binding) []bindin
 
 // counted submits when enough is recorded.
 func (b *Backend) counted() error {
+	b.guards.dirty = true
 	b.rec.n++
 	if b.rec.n >= maxRecorded {
 		return b.submitRecorded()
@@ -180,6 +184,9 @@ func (b *Backend) submitRecorded() error {
 	if b.rec.enc == nil {
 		return nil
 	}
+	if !b.notice("submit") {
+		return b.lost
+	}
 	err := b.endPass()
 	enc := b.rec.enc
 	b.rec = recording{}
@@ -191,9 +198,13 @@ func (b *Backend) submitRecorded() error {
 	if err != nil {
 		return err
 	}
-	b.queue.Submit(cmd)
+	b.submitNow(cmd)
 	cmd.Release()
-	return nil
+	if b.lost == nil && b.pace.submitted() {
+		b.idle()
+		b.pace.measured++
+	}
+	return b.lost
 }
 
 // paramsBuffer returns a buffer that holds params, a comparable struct of u32. Its content never changes, so that
@@ -231,8 +242,8 @@ func (b *Backend) bindGroup(pipe *pipeline, binds []binding) (*wgpu.BindGroup, e
 	}
 	entries := make([]wgpu.BindGroupEntry, len(binds))
 	for i, x := range binds {
-		if x.off%uint64(b.limits.OffsetAlign) != 0 || x.off+x.size > uint64(x.buf.words)*wordBytes || x.size > uint64(b.limits.MaxBinding) {
-			return nil, fmt.Errorf("kernel %s, binding %d: bytes %d to %d of %s (%d bytes) cannot be bound", pipe.prog.File, i, x.off, x.off+x.size, x.buf.name, x.buf.words*wordBytes)
+		if x.off%uint64(b.limits.OffsetAlign) != 0 || x.off+x.size > uint64(x.buf.total())*wordBytes || x.size > uint64(b.limits.MaxBinding) {
+			return nil, fmt.Errorf("kernel %s, binding %d: bytes %d to %d of %s (%d bytes) cannot be bound", pipe.prog.File, i, x.off, x.off+x.size, x.buf.name, x.buf.total()*wordBytes)
 		}
 		entries[i] = wgpu.BindGroupEntry{Binding: uint32(i), Buffer: x.buf.raw, Offset: x.off, Size: x.size}
 	}
@@ -269,11 +280,9 @@ func (b *Backend) trimCaches() error {
 	}
 	b.dropGroups(nil)
 	for key, buf := range b.params {
-		buf.freed = true
-		buf.raw.Release()
-		delete(b.buffers, buf)
+		b.drop(buf)
 		delete(b.params, key)
 	}
-	b.dev.Poll(false, nil)
+	b.poll()
 	return nil
 }

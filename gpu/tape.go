@@ -19,7 +19,8 @@ type step struct {
 	pipe  *pipeline
 	group *wgpu.BindGroup
 	grid  shaders.Grid
-	run   func() // where pipe is nil
+	work  float64 // see workOf
+	run   func()  // where pipe is nil
 }
 
 // Record runs f and returns a function that encodes the same commands again, without checks. It must not be used after
@@ -58,7 +59,7 @@ func (b *Backend) replay(s *step) error {
 		s.run()
 		return nil
 	}
-	return b.encode(s.pipe, s.group, s.grid)
+	return b.encode(s)
 }
 
 // taped keeps a step where a tape runs.
@@ -68,8 +69,14 @@ func (b *Backend) taped(s step) {
 	}
 }
 
-// encode adds a dispatch to the open pass.
-func (b *Backend) encode(pipe *pipeline, group *wgpu.BindGroup, grid shaders.Grid) error {
+// encode adds a dispatch to the open pass, after a submit where that is long enough already.
+func (b *Backend) encode(s *step) error {
+	if b.pace.full(s.work) {
+		if err := b.submitRecorded(); err != nil {
+			return err
+		}
+	}
+	b.pace.work += s.work
 	enc, err := b.encoder()
 	if err != nil {
 		return err
@@ -77,11 +84,11 @@ func (b *Backend) encode(pipe *pipeline, group *wgpu.BindGroup, grid shaders.Gri
 	if b.rec.pass == nil {
 		b.rec.pass = enc.BeginComputePass(nil)
 	}
-	if b.rec.pipe != pipe {
-		b.rec.pass.SetPipeline(pipe.raw)
-		b.rec.pipe = pipe
+	if b.rec.pipe != s.pipe {
+		b.rec.pass.SetPipeline(s.pipe.raw)
+		b.rec.pipe = s.pipe
 	}
-	b.rec.pass.SetBindGroup(0, group, nil)
-	b.rec.pass.DispatchWorkgroups(grid.X, grid.Y, grid.Z)
+	b.rec.pass.SetBindGroup(0, s.group, nil)
+	b.rec.pass.DispatchWorkgroups(s.grid.X, s.grid.Y, s.grid.Z)
 	return b.counted()
 }

@@ -149,7 +149,7 @@ func TestMisuse(t *testing.T) {
 		{"alloc negative", func() { b.Alloc("neg", -1, 4) }, []string{"neg", "not possible"}},
 		{"alloc nothing", func() { b.Alloc("void", 4, 0) }, []string{"void", "not possible"}},
 		{"alloc overflow", func() { b.Alloc("big", math.MaxInt, 4) }, []string{"big", "not possible"}},
-		{"alloc beyond a binding", func() { b.Alloc("big", 1<<20, 1<<14) }, []string{"big", "largest binding"}},
+		{"alloc beyond a binding", func() { b.Alloc("big", 1<<20, 1<<14) }, []string{"big", "68719476736 bytes", "maxStorageBufferBindingSize"}},
 		{"free twice", func() { b.Free(freed) }, []string{"Free", "freed"}},
 		{"free foreign", func() { b.Free(foreign) }, []string{"Free", "another backend"}},
 		{"free weight twice", func() { b.FreeWeight(gone) }, []string{"FreeWeight", "freed"}},

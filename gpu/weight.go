@@ -67,19 +67,17 @@ func (b *Backend) LoadWeight(name string, f backend.Format, rows, n int, data []
 	if !b.ready(op) {
 		return nil
 	}
-	rowBytes, err := b.weightRowBytes(f, rows, n, len(data))
-	if err == nil && int64(rowBytes) > b.maxWeight {
-		err = fmt.Errorf("a row of %d bytes is larger than the device's largest binding, %d", rowBytes, b.maxWeight)
+	rowBytes, err := b.weightShape(f, rows, n)
+	if want := rows * rowBytes; err == nil && len(data) != want {
+		err = fmt.Errorf("data: found %d bytes, expected %d for %s [%d, %d]", len(data), want, f, rows, n)
 	}
 	if err != nil {
 		b.fail(op, fmt.Errorf("%s: %w", name, err))
 		return nil
 	}
 	w := &weight{owner: b, name: name, format: f, rows: rows, n: n, exact: subnormalHalves(f, data)}
-	most := partRows(b.maxWeight, rowBytes, n)
-	if p, ok := packings[f]; ok && b.pack.takes(p, n) && p.partRows(b.maxWeight, n) > 0 {
-		w.packing, most = &p, p.partRows(b.maxWeight, n)
-	}
+	var most int
+	w.packing, most = b.weightLayout(f, rowBytes, n)
 	for lo := 0; lo < rows && b.err == nil; lo += most {
 		hi := min(lo+most, rows)
 		part := data[lo*rowBytes : hi*rowBytes]
@@ -87,7 +85,7 @@ func (b *Backend) LoadWeight(name string, f backend.Format, rows, n int, data []
 			b.uploadPacked(op, w, lo, hi, part)
 			continue
 		}
-		buf, err := b.newBuffer(name, (len(part)+wordBytes-1)/wordBytes, internalBuffer, storageUsage)
+		buf, err := b.newBuffer(name, (len(part)+wordBytes-1)/wordBytes, weightBuffer, storageUsage)
 		if err != nil {
 			b.fail(op, err)
 			break
@@ -102,19 +100,28 @@ func (b *Backend) LoadWeight(name string, f backend.Format, rows, n int, data []
 	return w
 }
 
+// weightLayout says how rows of n elements are stored: packed or, where that is nil, as they are, and at most how many in a
+// part.
+func (b *Backend) weightLayout(f backend.Format, rowBytes, n int) (*packing, int) {
+	if p, ok := packings[f]; ok && b.pack.takes(p, n) && p.partRows(b.maxWeight, n) > 0 {
+		return &p, p.partRows(b.maxWeight, n)
+	}
+	return nil, partRows(b.maxWeight, rowBytes, n)
+}
+
 // uploadPacked packs rows lo..hi-1 and uploads them as a part of w.
 func (b *Backend) uploadPacked(op string, w *weight, lo, hi int, data []byte) {
 	p, rowBytes := w.packing, len(data)/(hi-lo)
 	q, s := w.groups()*quantWords, w.groups()*p.scales
 	c := chunk{lo: lo, hi: hi}
 	var err error
-	if c.buf, err = b.newBuffer(w.name, (hi-lo)*q, internalBuffer, storageUsage); err != nil {
+	if c.buf, err = b.newBuffer(w.name, (hi-lo)*q, weightBuffer, storageUsage); err != nil {
 		b.fail(op, err)
 		return
 	}
 	w.chunks = append(w.chunks, c)
 	last := &w.chunks[len(w.chunks)-1]
-	if last.scales, err = b.newBuffer(w.name+" scales", (hi-lo)*s, internalBuffer, storageUsage); err != nil {
+	if last.scales, err = b.newBuffer(w.name+" scales", (hi-lo)*s, weightBuffer, storageUsage); err != nil {
 		b.fail(op, err)
 		return
 	}
@@ -149,8 +156,8 @@ func (b *Backend) uploadBytes(op string, buf *buffer, data []byte) {
 	}
 }
 
-// weightRowBytes checks the shape and the length of the data.
-func (b *Backend) weightRowBytes(f backend.Format, rows, n, bytes int) (int, error) {
+// weightShape checks the shape and returns the bytes of a row.
+func (b *Backend) weightShape(f backend.Format, rows, n int) (int, error) {
 	if !b.Takes(f) {
 		return 0, fmt.Errorf("format %s has no decoder here, expected one of %v", f, formats)
 	}
@@ -163,8 +170,8 @@ func (b *Backend) weightRowBytes(f backend.Format, rows, n, bytes int) (int, err
 	if n/f.Block() > math.MaxInt/f.BlockBytes() || f.RowBytes(n) > math.MaxInt/rows || rows > math.MaxUint32 || n > math.MaxUint32 {
 		return 0, fmt.Errorf("shape [%d, %d] is too large", rows, n)
 	}
-	if want := rows * f.RowBytes(n); bytes != want {
-		return 0, fmt.Errorf("data: found %d bytes, expected %d for %s [%d, %d]", bytes, want, f, rows, n)
+	if row := int64(f.RowBytes(n)); row > b.maxWeight {
+		return 0, &LimitError{"a row", limitBinding, row, b.maxWeight}
 	}
 	return f.RowBytes(n), nil
 }

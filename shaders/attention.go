@@ -9,6 +9,9 @@ type Attention struct{ Sinks, Half bool }
 // MaxHeadDim is the largest head that the attention kernel takes: it keeps one output row in workgroup memory.
 const MaxHeadDim = 1024
 
+// Storage returns the workgroup memory it needs at most, in bytes.
+func (v Attention) Storage() int { return 4 * (2*128 + MaxHeadDim) }
+
 // Program implements Variant.
 func (v Attention) Program() Program {
 	p := Program{File: "attention.wgsl", Entry: "attention", Defines: halfDefine(v.Half)}

@@ -10,6 +10,9 @@ type AttentionMerge struct {
 
 const mergeThreads = 256
 
+// Storage returns the workgroup memory it needs, in bytes.
+func (v AttentionMerge) Storage() int { return 4*mergeThreads + 16*mergeThreads + 4*mergeThreads }
+
 // Program implements Variant.
 func (v AttentionMerge) Program() Program {
 	p := Program{

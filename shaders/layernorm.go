@@ -1,17 +1,45 @@
 package shaders
 
+import (
+	"math/bits"
+	"strconv"
+)
+
 // LayerNorm selects the norm by mean and variance, with a bias or without.
-type LayerNorm struct{ Bias bool }
+type LayerNorm struct {
+	Bias    bool
+	Threads int // of a workgroup; 0 is 256
+}
+
+// ChooseLayerNorm returns the variant for rows of n elements on a device with workgroups of up to maxThreads threads. Fewer
+// than 256 are for rows whose sums then go through no more roundings than those of 256 do, which the bound of a layer norm
+// counts; where so few cannot do that, the variant asks for 256.
+func ChooseLayerNorm(bias bool, n, maxThreads int) LayerNorm {
+	const usual = 256
+	v := LayerNorm{Bias: bias}
+	if maxThreads >= usual || maxThreads < minNormThreads {
+		return v
+	}
+	roundings := func(threads int) int { return ceilDiv(uint32(n), uint32(threads)) - 1 + bits.Len(uint(threads-1)) }
+	if threads := powerOfTwo(maxThreads); roundings(threads) <= roundings(usual) {
+		v.Threads = threads
+	}
+	return v
+}
 
 // Program implements Variant.
 func (v LayerNorm) Program() Program {
 	p := Program{
 		File:     "layernorm.wgsl",
 		Entry:    "layernorm",
+		Defines:  map[string]string{},
 		Bindings: []Access{Read, Read, ReadWrite, Uniform}, // src, w, dst, params
 	}
+	if v.Threads > 0 {
+		p.Defines["WG_SIZE"] = strconv.Itoa(v.Threads) + "u"
+	}
 	if v.Bias {
-		p.Defines = map[string]string{"BIAS": "1"}
+		p.Defines["BIAS"] = "1"
 		p.Bindings = []Access{Read, Read, ReadWrite, Read, Uniform} // src, w, dst, bias, params
 	}
 	return p

@@ -21,6 +21,9 @@ func (t Tile) Threads() int { return t.Rows / 8 * (t.Cols / 8) }
 // Bytes returns the workgroup memory that it takes.
 func (t Tile) Bytes() int { return 4 * t.Depth * (t.Rows + t.Cols) }
 
+// Storage returns the workgroup memory it needs, in bytes.
+func (v MatMul) Storage() int { return v.Tile.Bytes() }
+
 // Program implements Variant.
 func (v MatMul) Program() Program {
 	defines := formatDefine(v.Format)

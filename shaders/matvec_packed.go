@@ -14,6 +14,9 @@ type MatVecPacked struct {
 	ExactHalves bool   // some scale, or element of an F16 weight, is a subnormal half
 }
 
+// Storage returns the workgroup memory it needs, in bytes.
+func (v MatVecPacked) Storage() int { return 4 * v.Rows * v.Tokens * v.Threads }
+
 // Program implements Variant.
 func (v MatVecPacked) Program() Program {
 	defines := formatDefine(v.Format)

@@ -138,7 +138,8 @@ func (f NormForm) additions(n int) int {
 }
 
 // ChooseRMSNorm returns the form in which either norm kernel runs a shape, on a device with workgroups of up to
-// maxThreads threads, at least 256 of them.
+// maxThreads threads. Where so few cannot run it within a norm's bound, which takes less than 256 of them and rows of more
+// than 1,024 floats that are not made of fours, it is the zero form, which asks for 256.
 //
 // Fours and registers are taken where they can be. There are 256 threads, 512 where those could not hold the row, and fewer
 // while half as many would still find two fours each. How many rows there are changes nothing, so that the norm of
@@ -148,13 +149,16 @@ func ChooseRMSNorm(s NormShape, maxThreads int) NormForm {
 	if s.N > maxHeldFloats*v.Threads && maxThreads >= 512 {
 		v.Threads = 512
 	}
-	for v.Threads > minNormThreads && s.N <= 4*v.Threads {
+	for v.Threads > minNormThreads && (s.N <= 4*v.Threads || v.Threads > maxThreads) {
 		v.Threads /= 2
 	}
 	if f, ok := v.Form(s, maxThreads); ok {
 		return f
 	}
 	v.Held, v.Threads = false, 256
+	for v.Threads > minNormThreads && v.Threads > maxThreads {
+		v.Threads /= 2
+	}
 	f, _ := v.Form(s, maxThreads)
 	return f
 }

@@ -1,0 +1,63 @@
+//go:build cgo
+
+package gpu
+
+import (
+	"math/bits"
+
+	"cera/backend"
+	"cera/shaders"
+)
+
+// Memory returns what is allocated now.
+func (b *Backend) Memory() Memory {
+	m := b.memory
+	m.Working += int64(b.stagingN)
+	return m
+}
+
+// account adds a buffer to what is allocated, or with sign -1 takes it off.
+func (b *Backend) account(buf *buffer, sign int64) {
+	bytes := sign * int64(buf.total()) * wordBytes
+	switch buf.kind {
+	case tensorBuffer:
+		b.memory.Tensors += bytes
+	case weightBuffer:
+		b.memory.Weights += bytes
+	default:
+		b.memory.Working += bytes
+	}
+}
+
+// WeightBytes returns how many bytes LoadWeight allocates for a matrix [rows, n] in format f, or its error.
+func (b *Backend) WeightBytes(f backend.Format, rows, n int) (int64, error) {
+	rowBytes, err := b.weightShape(f, rows, n)
+	if err != nil {
+		return 0, err
+	}
+	packing, most := b.weightLayout(f, rowBytes, n)
+	if packing != nil {
+		groups := int64(packing.groups(n))
+		return int64(rows) * groups * int64(quantWords+packing.scales) * wordBytes, nil
+	}
+	words := func(rows int) int64 { return (int64(rows)*int64(rowBytes) + wordBytes - 1) / wordBytes }
+	return (int64(rows/most)*words(most) + words(rows%most)) * wordBytes, nil
+}
+
+// WorkingBytes bounds what Memory.Working grows to for work w. Copies of tensors that a binding cannot begin at, which live
+// until the next submit, are not in it.
+func (b *Backend) WorkingBytes(w Work) int64 {
+	const paramBytes = 128 // of the largest parameters, rounded up
+	found := int64(2 * argMaxParts * wordBytes)
+	// The splits of an attention have at most so many rows of heads, whichever kernel makes them. There is a buffer for each
+	// power of two up to that, the largest less than twice as large as needed, and so all less than four times.
+	splits := min(shaders.MaxSplits, (w.Positions+shaders.SplitTile-1)/shaders.SplitTile)
+	rows := min(w.Rows*w.Heads*splits, max(8*splitWorkgroups, shaders.TileRows*tileWorkgroups))
+	partial := int64(0)
+	if splits > 1 {
+		partial = 4 * int64(rows) * int64(w.HeadDim+4) * wordBytes
+	}
+	read := int64(max(1024, min(w.ReadWords, b.stagingMax())))
+	halves := int64(3<<10) * wordBytes // of the trial of halves
+	return maxCached*paramBytes + found + partial + int64(1)<<bits.Len64(uint64(read-1))*wordBytes + halves
+}
