@@ -17,13 +17,18 @@ import (
 
 // Options says where and how a model runs. The zero value is a good default.
 type Options struct {
-	Device   string                             // "auto" (or empty), "cpu" or "gpu"; see OpenDevice
-	Adapter  *int                               // index into Adapters; nil: the best one
-	Kernels  string                             // folder of WGSL files that replace the GPU's kernels of the same name; empty: none
-	UBatch   int                                // tokens a forward pass takes at most; 0: 512
-	Ctx      int                                // positions in the KV cache; 0: the model's, at most DefaultCtx
-	Norms    layers.Norms                       // which fused norm kernel runs
-	KV       backend.Format                     // what the KV cache holds: F32 or F16
+	Device  string         // "auto" (or empty), "cpu" or "gpu"; see OpenDevice
+	Adapter *int           // index into Adapters; nil: the best one
+	Kernels string         // folder of WGSL files that replace the GPU's kernels of the same name; empty: none
+	UBatch  int            // tokens a forward pass takes at most; 0: 512
+	Ctx     int            // positions in the KV cache; 0: the model's, at most DefaultCtx
+	Norms   layers.Norms   // which fused norm kernel runs
+	KV      backend.Format // what the KV cache holds: F32 or F16
+
+	// GPUMemory is the budget in bytes of a model on a GPU with one sequence, compared with its Plan before the upload; 0:
+	// none, for no device says how much of its memory is free.
+	GPUMemory int64
+
 	ropeCtx  int                                // chooses the rope factors in place of Ctx; 0: Ctx does
 	Progress func(name string, done, all int64) // called while weights are uploaded, in bytes
 }
@@ -134,20 +139,23 @@ func start(f *gguf.File, r *Resolved, be backend.Backend, o Options) (*Engine, e
 	if progress == nil {
 		progress = func(string, int64, int64) {}
 	}
+	if _, ok := be.(holder); ok { // what does not fit is refused before anything is uploaded
+		p, err := plan(f, r, be, o)
+		if err != nil {
+			return nil, err
+		}
+		if !p.Fits {
+			return nil, deviceError(&MemoryError{p})
+		}
+	}
 	err := r.Binding.Load(be, func(done, total int64, name string) { progress(name, done, total) })
 	if err != nil {
 		return nil, deviceError(fmt.Errorf("%s: %w", f.Path, err))
 	}
 	e.model.Join(be)
-	ubatch, ctx := o.UBatch, o.Ctx
-	if ubatch == 0 {
-		ubatch = defaultUBatch
-	}
-	if ctx == 0 {
-		ctx = min(r.Config.Ctx, DefaultCtx)
-	}
+	ubatch, ctx := o.shape(r.Config)
 	e.model.LongContext = cmp.Or(o.ropeCtx, ctx) > e.model.Ropes[0].OrigCtx
-	if e.main, err = e.session(min(ubatch, ctx), ctx, o.Norms); err != nil {
+	if e.main, err = e.session(ubatch, ctx, o.Norms); err != nil {
 		e.model.Close(be)
 		return nil, deviceError(fmt.Errorf("%s: %w", f.Path, err))
 	}

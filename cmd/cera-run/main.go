@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := root.ExecuteContext(ctx)
 	var device *engine.DeviceError
 	switch {
-	case err == nil:
+	case err == nil || errors.Is(err, errPlanned):
 		return 0
 	case errors.Is(err, errFailed):
 		return exitFailed

@@ -28,6 +28,9 @@ type runOptions struct {
 	pre     string
 	text    bool // the command has textFlags
 
+	gpuMemory string
+	dryRun    bool
+
 	tok   *tokenizer.Tokenizer // of the model, once something asked for it
 	quiet bool
 }
@@ -41,6 +44,7 @@ func (o *runOptions) flags(cmd *cobra.Command) {
 	f.StringVar(&o.norms, "norms", "auto", "which fused norm kernel runs: batch, arena, or auto for what the model needs")
 	f.StringVar(&o.kv, "kv", "f32", "type of the KV cache's values: f32 or f16, which takes half the memory")
 	f.StringVar(&o.kernels, "kernels", "", "use the WGSL files in `DIR` in place of the kernels of the same name")
+	o.memoryFlags(cmd)
 	f.BoolVar(&o.quiet, "quiet", false, "no progress, and no table where everything passed")
 }
 
@@ -76,6 +80,14 @@ func (o *runOptions) open(cmd *cobra.Command, args []string) (*engine.Engine, []
 	opts := engine.Options{Device: o.device, UBatch: o.ubatch, Ctx: o.ctx, Norms: norms, KV: kv, Kernels: o.kernels}
 	if cmd.Flags().Changed("adapter") {
 		opts.Adapter = &o.adapter
+	}
+	if o.gpuMemory != "" {
+		if opts.GPUMemory, err = parseSize(o.gpuMemory); err != nil {
+			return nil, nil, fmt.Errorf("--gpu-memory: %w", err)
+		}
+	}
+	if o.dryRun {
+		return nil, nil, o.plan(cmd, args, opts)
 	}
 	bar := newProgress(cmd.ErrOrStderr(), o.quiet)
 	opts.Progress = bar.update

@@ -16,6 +16,7 @@ import (
 	"cera/backend"
 	"cera/chat"
 	"cera/check"
+	"cera/engine"
 	"cera/trace"
 )
 
@@ -34,6 +35,7 @@ var recordSchemas = map[string]struct {
 	"embed":    {embedSchema, nil, []string{"schema", "tokens", "mean", "normalized", "rows"}},
 	"bench":    {benchSchema, []any{benchLine{}}, []string{"schema", "results"}},
 	"chat":     {chatSchema, []any{savedChat{}}, nil},
+	"plan":     {engine.PlanSchema, []any{engine.Plan{}}, nil},
 }
 
 func schemaPath(name string) string { return filepath.Join("..", "..", "docs", name+"-schema.json") }
@@ -154,6 +156,10 @@ func records(t *testing.T) map[string][][]byte {
 	cera("embed", 0, "embed", "--device", "cpu", "-p", "Tom")
 	cera("embed", 0, "embed", "--device", "cpu", "-p", "Tom", "--mean", "--normalize")
 	cera("bench", 0, "bench", "--device", "cpu", "--quiet", "-p", "4", "-n", "2", "-d", "3", "-r", "2", "-o", "json")
+	cera("plan", 0, "check", "--device", "cpu", "--dry-run", "--json")
+	all["plan"] = append(all["plan"], encoded(t, &engine.Plan{
+		Schema: engine.PlanSchema, Model: "x", Device: backend.Info{Backend: "gpu"}, KVType: "f16", Budget: 1, Advice: []string{"y"},
+	}))
 	saved := filepath.Join(dir, "chat.json")
 	for _, messages := range [][]chat.Message{nil, {{Role: "system", Content: ""}, {Role: "user", Content: "Tom"}}} {
 		if err := saveChat(saved, messages, true); err != nil {
