@@ -89,6 +89,15 @@ type Backend interface {
 	// ArgMax: ids[r] is the column of the largest of x[r], the lowest where several are equal. NaN counts as the lowest
 	// of all. ids: [1, x.Rows] u32.
 	ArgMax(ids, x Tensor)
+	// TopK writes the largest elements of row r of x and their columns into row at[r] % values.Rows of values and ids: the
+	// largest first, the lower column where two are equal. NaN counts as larger than all. ids holds u32; values, ids:
+	// [places, k] with k at most MaxTopK and x.N; at: [1, x.Rows] u32.
+	TopK(values, ids, x, at Tensor)
+	// Draw takes an element of row at % values.Rows of ids by chance: the larger values more often, as p says. values, ids:
+	// [places, k], as TopK writes them; u: [1, draws], in [0, 1), of which u[at % draws] is used; p: [1, 4], the fields of DrawParams
+	// in their order; at, id: [1, 1] u32. It is worked out in float32, where a draw near the border of two elements may fall
+	// on either side: a guess, for whoever knows the values to confirm.
+	Draw(id, values, ids, u, at, p Tensor)
 	// Advance ends a step of decoding: history[pos] = id, token = id, pos = pos + 1. token, pos, id: [1, 1] u32; history:
 	// [1, positions] u32. A position past the history is not written.
 	Advance(token, pos, history, id Tensor)
@@ -253,4 +262,15 @@ type Router struct {
 	Kind      RouterKind
 	Used      int  // experts a row takes
 	Normalize bool // the weights of a row are divided by their sum
+}
+
+// MaxTopK is the most elements of a row that TopK finds.
+const MaxTopK = 64
+
+// DrawParams say how Draw makes a choice. They lie on the device, so that a recorded Draw can be told others.
+type DrawParams struct {
+	Temperature float32 // positive; values are divided by it before the softmax
+	TopK        float32 // only so many of the elements
+	TopP        float32 // only the first whose probabilities, at a temperature of 1, add up to as much; 0: all
+	MinP        float32 // only those of at least MinP times the probability of the first
 }

@@ -135,6 +135,13 @@ func RouteBound(p backend.Router, experts int, gap, want float64) float64 {
 	return units*unit*math.Abs(want) + float64(experts)*tiny
 }
 
+// DrawBound is how far, in probability, float32 moves the border between two of k elements of a draw, if the smallest value
+// is gap below the largest in terms of the exponent.
+func DrawBound(k int, gap float64) float64 {
+	perInput := float64(expPerInput + 1)
+	return 2 * (expUnits + perInput*math.Min(gap, expVanishes) + float64(k)) * unit
+}
+
 // DriftBound is the largest NMSE against the reference run after a number of blocks, if the blocks' relative errors
 // add up at worst.
 func DriftBound(blocks int) float64 { return driftBound(blocks, backend.F32) }

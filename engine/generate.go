@@ -15,6 +15,7 @@ import (
 type GenerateOptions struct {
 	Max        int               // tokens at most; 0: no limit
 	Sample     sample.Params     // zero: the likeliest token
+	LogProbs   bool              // Generated.LogProb is wanted, for which the host has to see all logits
 	Constraint sample.Constraint // what may come next, as a grammar says; nil: everything
 	Stop       []string          // texts that end the generation; they are not part of it
 	IgnoreEnd  bool              // tokens that end a text do not end the generation
@@ -27,7 +28,7 @@ type GenerateOptions struct {
 type Generated struct {
 	ID      int32                `json:"id"`
 	Text    string               `json:"text"`
-	LogProb float64              `json:"logprob"` // by the model's own softmax; 0 where only the likeliest is asked for
+	LogProb float64              `json:"logprob"` // by the model's own softmax; 0 where the device chose, see GenerateOptions.LogProbs
 	Top     []sample.Alternative `json:"top,omitempty"`
 }
 
@@ -86,8 +87,8 @@ type generation struct {
 }
 
 func (g *generation) run(ctx context.Context, prompt []int32) (Finish, int, error) {
-	if g.greedy() {
-		return g.runGreedy(ctx, prompt)
+	if !g.o.LogProbs && (g.greedy() || g.sampler.Ahead()) {
+		return g.runAhead(ctx, prompt)
 	}
 	logits, reused, err := g.s.Set(ctx, prompt)
 	for err == nil {
@@ -114,7 +115,8 @@ func (g *generation) greedy() bool {
 		p.DRYMultiplier == 0 && (p.RepeatLastN == 0 || (p.RepeatPenalty == 0 || p.RepeatPenalty == 1) && p.FrequencyPenalty == 0 && p.PresencePenalty == 0)
 }
 
-func (g *generation) runGreedy(ctx context.Context, prompt []int32) (why Finish, reused int, err error) {
+// runAhead lets the device choose.
+func (g *generation) runAhead(ctx context.Context, prompt []int32) (why Finish, reused int, err error) {
 	reused = g.s.keep(prompt)
 	rest := prompt[reused:]
 	for {
@@ -128,7 +130,11 @@ func (g *generation) runGreedy(ctx context.Context, prompt []int32) (why Finish,
 		before := g.s.Len() + len(rest) // tokens in the cache once the next is chosen
 		var failed error
 		taken := 0
-		err = g.s.Greedy(ctx, rest, n, func(chosen []int32) bool {
+		sampler := g.sampler
+		if g.greedy() {
+			sampler = nil
+		}
+		err = g.s.ahead(ctx, rest, n, sampler, func(chosen []int32) bool {
 			for _, id := range chosen {
 				taken++
 				if why, failed = g.take(Generated{ID: id}); why != "" || failed != nil {

@@ -71,6 +71,44 @@ func TestGenerateStory(t *testing.T) {
 	})
 }
 
+// TestGenerateAhead: what the device draws is the text of the host's sampler with the same seed, also where the device
+// guesses wrong, after a stop, past the end of the context, and in the turn after that.
+func TestGenerateAhead(t *testing.T) {
+	eachDevice(t, func(t *testing.T, device string) {
+		e, tok := stories(t, engine.Options{Device: device})
+		for name, p := range map[string]sample.Params{
+			"default":          sample.Default(),
+			"hot":              {Temperature: 3, TopK: 64, TopP: 0.9},
+			"guesses go wrong": {Temperature: 2, TopK: 40, MinP: 0.9, MinKeep: 6},
+		} {
+			p.Seed = 11
+			for _, o := range []engine.GenerateOptions{
+				{Max: 50, Sample: p, IgnoreEnd: true},
+				{Max: 30, Sample: p, IgnoreEnd: true, Shift: true, Keep: 1},
+				{Max: 40, Sample: p, Stop: []string{"e ", "."}},
+			} {
+				size := 0
+				if o.Shift {
+					size = 24
+				}
+				ahead, host := session(t, e, size), session(t, e, size)
+				for _, prompt := range []string{"Once upon a time", "Once upon a time, Tom"} {
+					got, ids, why := generated(t, ahead, tok, prompt, o)
+					o.LogProbs = true
+					want, wantIDs, wantWhy := generated(t, host, tok, prompt, o)
+					o.LogProbs = false
+					if got != want || !slices.Equal(ids, wantIDs) || why != wantWhy {
+						t.Errorf("%s, %q, shift %v: %s\n%s\nwant, as the host chooses, %s\n%s", name, prompt, o.Shift, why, got, wantWhy, want)
+					}
+					if !slices.Equal(ahead.Tokens(), host.Tokens()) {
+						t.Errorf("%s, %q, shift %v: the cache has %v, want %v", name, prompt, o.Shift, ahead.Tokens(), host.Tokens())
+					}
+				}
+			}
+		}
+	})
+}
+
 // TestGenerateSame says where the text must be that of a fresh run: whatever the batches, whatever of the prompt the cache
 // has, whatever ran on the session before.
 func TestGenerateSame(t *testing.T) {

@@ -188,17 +188,17 @@ func (p *planner) working(ctx int) int64 {
 		heads = max(heads, s.Heads)
 	}
 	return h.WorkingBytes(gpu.Work{
-		Rows: min(p.ubatch, ctx), Positions: ctx, Heads: heads, HeadDim: c.HeadDim, ReadWords: max(c.Vocab, min(p.ubatch, ctx)*c.Vocab, ctx),
+		Rows: min(p.ubatch, ctx), Positions: ctx, Heads: heads, HeadDim: c.HeadDim, ReadWords: max(c.Vocab, min(p.ubatch, ctx)*c.Vocab, ctx), Vocab: c.Vocab,
 	})
 }
 
 // session returns what a sequence allocates. Everything of it grows evenly with the context once that is longer than a
-// batch, so that long contexts are not tried out.
+// batch and than what the decoder runs ahead, so that long contexts are not tried out.
 func (p *planner) session(ctx int, kv backend.Format) (tally, error) {
 	ubatch := min(p.ubatch, ctx)
 	base := ctx
-	if ctx > ubatch+1 {
-		base = ubatch
+	if most := max(ubatch, layers.MostAhead); ctx > most+1 {
+		base = most
 	}
 	at, err := p.tally(ubatch, base, kv)
 	if err != nil || base == ctx {

@@ -17,4 +17,5 @@ type Work struct {
 	Heads     int // of queries
 	HeadDim   int
 	ReadWords int // of the largest tensor that is read back
+	Vocab     int // logits whose largest are looked for
 }

@@ -48,16 +48,19 @@ func (b *Backend) WeightBytes(f backend.Format, rows, n int) (int64, error) {
 // until the next submit, are not in it.
 func (b *Backend) WorkingBytes(w Work) int64 {
 	const paramBytes = 128 // of the largest parameters, rounded up
-	found := int64(2 * argMaxParts * wordBytes)
-	// The splits of an attention have at most so many rows of heads, whichever kernel makes them. There is a buffer for each
-	// power of two up to that, the largest less than twice as large as needed, and so all less than four times.
+	// The splits of an attention have at most so many rows of heads, whichever kernel makes them.
 	splits := min(shaders.MaxSplits, (w.Positions+shaders.SplitTile-1)/shaders.SplitTile)
 	rows := min(w.Rows*w.Heads*splits, max(8*splitWorkgroups, shaders.TileRows*tileWorkgroups))
-	partial := int64(0)
+	interim := 2 * argMaxParts
 	if splits > 1 {
-		partial = 4 * int64(rows) * int64(w.HeadDim+4) * wordBytes
+		interim = max(interim, rows*(w.HeadDim+4))
 	}
+	top := shaders.TopKParams{Rows: 1, N: u32(w.Vocab), K: shaders.MaxTopK}
+	top.Group()
+	interim = max(interim, top.Words())
 	read := int64(max(1024, min(w.ReadWords, b.stagingMax())))
 	halves := int64(3<<10) * wordBytes // of the trial of halves
-	return maxCached*paramBytes + found + partial + int64(1)<<bits.Len64(uint64(read-1))*wordBytes + halves
+	// There is a buffer for each power of two up to that, the largest less than twice as large as needed, and so all less than
+	// four times.
+	return maxCached*paramBytes + 4*int64(interim)*wordBytes + int64(1)<<bits.Len64(uint64(read-1))*wordBytes + halves
 }

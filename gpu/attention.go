@@ -34,7 +34,7 @@ func (b *Backend) attend(
 	direct := p.Splits == 1
 	first := end // what the first kernel writes, and sinks where it is the only one
 	if !direct {
-		found, err := b.partials(merge.Words(p))
+		found, err := b.interim(merge.Words(p))
 		if err != nil {
 			b.fail(op, err)
 			return
@@ -55,21 +55,21 @@ func (b *Backend) attend(
 	}
 }
 
-// partials returns a buffer of at least so many words for what splits leave until they are merged. There is one for each
+// interim returns a buffer of at least so many words for what one step of an op leaves to the next. There is one for each
 // power of two, kept for good: recorded steps refer to it.
-func (b *Backend) partials(words int) (*buffer, error) {
+func (b *Backend) interim(words int) (*buffer, error) {
 	class := bits.Len(uint(words - 1))
-	if buf := b.partial[class]; buf != nil {
+	if buf := b.interims[class]; buf != nil {
 		return buf, nil
 	}
 	words = min(1<<class, max(words, int(b.limits.MaxBinding/wordBytes)))
-	buf, err := b.newBuffer("attention splits", words, internalBuffer, storageUsage)
+	buf, err := b.newBuffer("interim", words, internalBuffer, storageUsage)
 	if err != nil {
 		return nil, err
 	}
-	if b.partial == nil {
-		b.partial = map[int]*buffer{}
+	if b.interims == nil {
+		b.interims = map[int]*buffer{}
 	}
-	b.partial[class] = buf
+	b.interims[class] = buf
 	return buf, nil
 }

@@ -123,6 +123,18 @@ func (c *checker) exclusive(written, read []operand) {
 	}
 }
 
+// alone checks what exclusive does, and that the written operands are in buffers of their own, each bound by itself.
+func (c *checker) alone(written, read []operand) {
+	c.exclusive(written, read)
+	for k, a := range written {
+		for _, o := range written[:k] {
+			if c.err == nil && a.t.Buf == o.t.Buf {
+				c.fail("%s and %s are in one buffer, %s; expected buffers of their own", o.role, a.role, a.t.Buf.(*buffer).name)
+			}
+		}
+	}
+}
+
 // apart checks that two tensors share no element.
 func (c *checker) apart(roleA string, a backend.Tensor, roleB string, b backend.Tensor) {
 	if c.err == nil && overlap(a, b) {

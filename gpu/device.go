@@ -54,8 +54,7 @@ type Backend struct {
 	pipelines map[any]*pipeline
 	params    map[any]*buffer
 	groups    map[groupKey]*wgpu.BindGroup
-	found     *buffer         // what the first step of ArgMax leaves to the second
-	partial   map[int]*buffer // what the splits of an attention leave, by the logarithm of the size
+	interims  map[int]*buffer // what a step of an op leaves to the next, by the logarithm of the size
 	halves    halfKind        // what the device makes of subnormal halves
 	pace      pace
 	submits   uint64 // so far

@@ -20,6 +20,8 @@ func (nowhere) Read([]float32, backend.Tensor) error                            
 func (nowhere) Flush() error                                                                       { return nil }
 func (nowhere) Record(f func()) func()                                                             { f(); return f }
 func (nowhere) ArgMax(_, _ backend.Tensor)                                                         {}
+func (nowhere) TopK(_, _, _, _ backend.Tensor)                                                     {}
+func (nowhere) Draw(_, _, _, _, _, _ backend.Tensor)                                               {}
 func (nowhere) Advance(_, _, _, _ backend.Tensor)                                                  {}
 func (nowhere) Close()                                                                             {}
 func (nowhere) Embed(backend.Tensor, backend.Weight, backend.Tensor)                               {}

@@ -151,12 +151,10 @@ func TestMirostat(t *testing.T) {
 			}
 			soften(kept, p.Temperature)
 			picked := kept[0]
-			if len(kept) > 1 {
-				u, sum := float64(draws.Uint64()>>11)/(1<<53), 0.0
-				for _, picked = range kept {
-					if sum += picked.p; sum > u {
-						break
-					}
+			u, sum := float64(draws.Uint64()>>11)/(1<<53), 0.0
+			for _, picked = range kept {
+				if sum += picked.p; sum > u {
+					break
 				}
 			}
 			if got := mustSample(t, s, logits).ID; int(got) != picked.id {

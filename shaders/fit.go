@@ -26,6 +26,7 @@ var flexible = map[string]struct {
 	"scale.wgsl":       {256, true},
 	"softcap.wgsl":     {256, true},
 	"store_kv.wgsl":    {256, false},
+	"topk.wgsl":        {256, false},
 	"unpack_half.wgsl": {256, true},
 }
 

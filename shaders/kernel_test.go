@@ -167,6 +167,9 @@ func TestParamsMatchTheTemplates(t *testing.T) {
 		{CombineParams{}, Combine{}},
 		{ArgMaxParams{}, ArgMax{}},
 		{ArgMaxParams{}, ArgMax{Merge: true}},
+		{TopKParams{}, TopK{}},
+		{TopKParams{}, TopK{Merge: true}},
+		{DrawParams{}, Draw{}},
 		{AdvanceParams{}, Advance{}},
 	}
 	for _, tt := range tests {

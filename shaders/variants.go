@@ -10,7 +10,7 @@ func Variants(formats ...string) []Variant {
 		GatedAct{Act: "silu"}, GatedAct{Act: "gelu_tanh"}, GatedAct{Act: "clamped_swiglu"},
 		Act{Act: "silu"}, Act{Act: "gelu_tanh"},
 		AddBias{}, Add{}, AddGated{}, Scale{}, Softcap{},
-		Route{}, ExpertBias{}, Combine{}, ArgMax{}, ArgMax{Merge: true}, Advance{},
+		Route{}, ExpertBias{}, Combine{}, ArgMax{}, ArgMax{Merge: true}, TopK{}, TopK{Merge: true}, Draw{}, Advance{},
 	}
 	for _, f := range formats {
 		vs = append(vs, Embed{Format: f}, MatVec{f}, MatMul{Format: f, Tile: Tile{64, 64, 16}}, ExpertMatMul{Format: f})

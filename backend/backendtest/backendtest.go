@@ -54,6 +54,8 @@ func RunAll(t *testing.T, open func(t *testing.T) backend.Backend, only ...strin
 		{"MatMuls", testMatMuls},
 		{"GatedMatMul", testGatedMatMul},
 		{"ArgMax", testArgMax},
+		{"TopK", testTopK},
+		{"Draw", testDraw},
 		{"Record", testRecord},
 		{"Repeat", testRepeat},
 		{"RepeatExperts", testRepeatExperts},

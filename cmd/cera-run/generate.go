@@ -47,6 +47,7 @@ The same seed gives the same text. Numbers about speed go to stderr.`,
 			if err := g.constrain(&o, e); err != nil {
 				return err
 			}
+			g.LogProbs = asJSON
 			return generate(cmd, e, &o, g.GenerateOptions, prompt, asJSON)
 		},
 	}
