@@ -23,6 +23,7 @@ const importTable = `
 	check:        trace backend layers cpu
 	tinymodel:    gguf backend weights
 	internal/storymodel:      backend gguf tokenizer trace weights
+	internal/hostile:         gguf tinymodel
 	internal/storymodel/make: engine gguf internal/storymodel sample tokenizer trace
 	tokenizer:    gguf
 	grammar:

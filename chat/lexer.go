@@ -40,6 +40,7 @@ type lexer struct {
 func lex(src string) []token {
 	src = strings.ReplaceAll(strings.ReplaceAll(src, "\r\n", "\n"), "\r", "\n")
 	l := &lexer{src: strings.TrimSuffix(src, "\n"), line: 1, lineStart: true}
+	l.tokens = make([]token, 0, min(len(l.src)/4+2, maxTokens)) // few are shorter
 	for l.pos < len(l.src) {
 		l.next()
 	}
@@ -51,7 +52,14 @@ func (l *lexer) fail(format string, args ...any) {
 	panic(failure{l.line, fmt.Sprintf(format, args...)})
 }
 
+// maxTokens bounds the names, numbers, signs and texts of a template, and with them memory: a token takes more of it than its
+// one or two bytes in the file. Templates that people write have about one in six bytes.
+const maxTokens = 1 << 16
+
 func (l *lexer) emit(k tokenKind, text string) {
+	if len(l.tokens) == maxTokens {
+		l.fail("more than %d names, numbers, signs and texts", maxTokens)
+	}
 	l.tokens = append(l.tokens, token{k, text, l.line})
 }
 

@@ -149,6 +149,9 @@ func start(f *gguf.File, r *Resolved, be backend.Backend, o Options) (*Engine, e
 		}
 	}
 	err := r.Binding.Load(be, func(done, total int64, name string) { progress(name, done, total) })
+	if bad := (*weights.FileError)(nil); errors.As(err, &bad) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, deviceError(fmt.Errorf("%s: %w", f.Path, err))
 	}

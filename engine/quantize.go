@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -191,9 +192,10 @@ func isMatrix(t *gguf.Tensor) bool {
 
 // recode returns the data of t in another type.
 func recode(f *gguf.File, t *gguf.Tensor, to gguf.Type) ([]byte, error) {
-	data, err := f.Data(t)
-	if err != nil || t.Type == to {
-		return data, err
+	if t.Type == to {
+		var same []byte
+		err := f.View(t, func(data []byte) error { same = bytes.Clone(data); return nil })
+		return same, err
 	}
 	fromFormat, err := weights.FormatOf(t.Type)
 	if err != nil {
@@ -204,5 +206,7 @@ func recode(f *gguf.File, t *gguf.Tensor, to gguf.Type) ([]byte, error) {
 		return nil, err
 	}
 	out := make([]byte, t.Rows()*toFormat.RowBytes(t.N()))
-	return out, weights.Recode(out, toFormat, data, fromFormat, t.Rows(), t.N())
+	return out, f.View(t, func(data []byte) error {
+		return weights.Recode(out, toFormat, data, fromFormat, t.Rows(), t.N())
+	})
 }

@@ -27,7 +27,7 @@ func Resolve(f *gguf.File) (*Resolved, error) {
 	if t, ok := f.Tensor(layers.NameTokEmbd); ok {
 		vocab = t.Rows()
 	}
-	c, err := layers.ReadConfig(f, vocab, len(f.Tensors))
+	c, err := layers.ReadConfig(f, vocab, maxBlocks(len(f.Tensors)))
 	if err != nil {
 		// An error of a key's type names the file itself.
 		if key := (*gguf.KeyError)(nil); errors.As(err, &key) {
@@ -43,6 +43,13 @@ func Resolve(f *gguf.File) (*Resolved, error) {
 		return r, fmt.Errorf("%s: %w", f.Path, err)
 	}
 	return r, nil
+}
+
+// maxBlocks bounds the blocks of a file with so many tensors, since each takes memory before the tensors are looked for. A
+// block has six or more, but where there are few blocks, the list of what is missing says more than that they are too many.
+func maxBlocks(tensors int) int {
+	const few = 256
+	return min(tensors, max(few, tensors/6))
 }
 
 // BuiltInName names the model that BuiltIn returns.

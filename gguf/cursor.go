@@ -3,6 +3,7 @@ package gguf
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 )
 
 // window is how much of a file that is not mapped is read at a time.
@@ -57,33 +58,44 @@ func (c *cursor) uint64(what string) (uint64, error) {
 	return binary.LittleEndian.Uint64(b), nil
 }
 
-// appendText reads a length and as many bytes, at most limit, and appends the bytes to dst.
-func (c *cursor) appendText(dst []byte, limit uint64, what string) ([]byte, error) {
+// length reads the length of a string of at most limit bytes that follow it.
+func (c *cursor) length(limit uint64, what string) (uint64, error) {
 	at := c.off
 	n, err := c.uint64(what)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	if left := uint64(c.left()); n > left {
-		return nil, c.p.errorf(at, "%s: a string of %d bytes does not fit the %d bytes left", what, n, left)
+		return 0, c.p.errorf(at, "%s: a string of %d bytes does not fit the %d bytes left", what, n, left)
 	}
 	if n > limit {
-		return nil, c.p.errorf(at, "%s: a string of %d bytes, at most %d are allowed", what, n, limit)
+		return 0, c.p.errorf(at, "%s: a string of %d bytes, at most %d are allowed", what, n, limit)
 	}
+	return n, nil
+}
+
+// pieces calls use with the next n bytes, a window at a time.
+func (c *cursor) pieces(n uint64, what string, use func([]byte)) error {
 	for n > 0 {
 		k := min(n, window)
 		b, err := c.next(int(k), what)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		dst = append(dst, b...)
+		use(b)
 		n -= k
 	}
-	return dst, nil
+	return nil
 }
 
-// text reads one string of at most limit bytes.
+// text reads one string of at most limit bytes. Its memory is taken at once: a chat template may be long.
 func (c *cursor) text(limit uint64, what string) (string, error) {
-	b, err := c.appendText(nil, limit, what)
-	return string(b), err
+	n, err := c.length(limit, what)
+	if err != nil {
+		return "", err
+	}
+	var s strings.Builder
+	s.Grow(int(n))
+	err = c.pieces(n, what, func(b []byte) { s.Write(b) })
+	return s.String(), err
 }

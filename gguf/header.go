@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"math/bits"
+	"os"
 	"slices"
 	"strings"
 )
@@ -23,8 +24,9 @@ const (
 type part struct {
 	path   string
 	r      io.ReaderAt
-	mapped []byte // the whole file, if it is mapped
-	size   int64  // of the file in bytes
+	file   *os.File // what Open opened, or nil
+	mapped []byte   // the whole file, if it is mapped
+	size   int64    // of the file in bytes
 	close  func() error
 
 	version   uint32
@@ -148,7 +150,7 @@ func (p *part) readKeys(c *cursor, n uint64) error {
 		if key == "" {
 			return p.errorf(at, "key %d of %d has an empty name", i+1, n)
 		}
-		what := fmt.Sprintf("key %q", key)
+		what := fmt.Sprintf("key %.99q", key)
 		if _, dup := p.index[key]; dup {
 			return p.errorf(at, "%s appears twice", what)
 		}
@@ -196,7 +198,7 @@ func (p *part) readTensors(c *cursor, n uint64) error {
 			return p.errorf(at, "tensor %d of %d has an empty name", i+1, n)
 		}
 		if seen[name] {
-			return p.errorf(at, "tensor %q appears twice", name)
+			return p.errorf(at, "tensor %.99q appears twice", name)
 		}
 		seen[name] = true
 		t, err := p.readTensor(c, name)
@@ -211,7 +213,7 @@ func (p *part) readTensors(c *cursor, n uint64) error {
 
 // readTensor reads the entry of a tensor after its name.
 func (p *part) readTensor(c *cursor, name string) (Tensor, error) {
-	what := fmt.Sprintf("tensor %q", name)
+	what := fmt.Sprintf("tensor %.99q", name)
 	t := Tensor{Name: name}
 	at := c.off
 	nDims, err := c.uint32(what)
@@ -284,7 +286,7 @@ func (p *part) placeTensors() error {
 		order[i] = i
 		t := &p.tensors[i]
 		if t.Offset > room || t.Size > room-t.Offset {
-			return p.errorf(p.infoOff[i], "tensor %q: %d bytes at offset %d of the data section, which has %d bytes in this file",
+			return p.errorf(p.infoOff[i], "tensor %.99q: %d bytes at offset %d of the data section, which has %d bytes in this file",
 				t.Name, t.Size, t.Offset, room)
 		}
 	}
@@ -300,7 +302,7 @@ func (p *part) placeTensors() error {
 	for i := 1; i < len(order); i++ {
 		a, b := &p.tensors[order[i-1]], &p.tensors[order[i]]
 		if a.Offset+a.Size > b.Offset {
-			return p.errorf(p.infoOff[order[i]], "tensor %q at offset %d overlaps tensor %q, which ends at %d",
+			return p.errorf(p.infoOff[order[i]], "tensor %.99q at offset %d overlaps tensor %.99q, which ends at %d",
 				b.Name, b.Offset, a.Name, a.Offset+a.Size)
 		}
 	}

@@ -6,6 +6,6 @@ import "os"
 
 // attach makes p read from file: there is no mmap here.
 func (p *part) attach(file *os.File) error {
-	p.r, p.close = file, file.Close
+	p.file, p.r, p.close = file, file, file.Close
 	return nil
 }

@@ -19,7 +19,7 @@ const (
 
 // Open maps the model at path into memory and reads its metadata. If the file is the first of a split set
 // ("name-00001-of-00003.gguf") all its parts are opened and must agree with each other. The error is a *FormatError if
-// the content of a file is at fault. Who changes or truncates a file while it is open breaks the program that reads it.
+// the content of a file is at fault. What becomes of a file that shrinks while it is open: see [File.View].
 func Open(path string) (*File, error) {
 	first, err := openPart(path)
 	if err != nil {
@@ -46,13 +46,20 @@ func Open(path string) (*File, error) {
 
 // openPart opens and parses one file.
 func openPart(path string) (*part, error) {
+	// A pipe would keep Open waiting for a writer, so what is no file is refused before it is opened.
+	info, err := os.Stat(path)
+	if err == nil {
+		err = regular(path, info)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("gguf: %w", err)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("gguf: %w", err)
 	}
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s: not a regular file", path)
+	if info, err = file.Stat(); err == nil {
+		err = regular(path, info) // of what was opened: the name may mean another file by now
 	}
 	if err != nil {
 		file.Close()
@@ -66,10 +73,23 @@ func openPart(path string) (*part, error) {
 	if err := p.attach(file); err != nil {
 		return nil, fmt.Errorf("gguf: %s: %w", path, err)
 	}
-	if err := p.parse(); err != nil {
+	if err := p.guard("metadata", p.parse); err != nil {
 		return nil, errors.Join(err, closeParts([]*part{p}))
 	}
 	return p, nil
+}
+
+// regular says what path is if it is not a file with content.
+func regular(path string, info fs.FileInfo) error {
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode.IsDir():
+		return fmt.Errorf("%s: a folder, not a regular file", path)
+	case mode&fs.ModeNamedPipe != 0:
+		return fmt.Errorf("%s: a pipe, not a regular file: a model is read more than once and not in order", path)
+	}
+	return fmt.Errorf("%s: not a regular file", path)
 }
 
 // split is what a part says about the set it belongs to.
@@ -150,10 +170,10 @@ func openSplit(parts *[]*part, want split) error {
 
 // allThere names every part that is missing, so that a download can be completed in one go.
 func allThere(first *part, nth func(uint64) string, count uint64) error {
-	const show = 8
+	const show, enough = 8, 1000
 	var missing []string
 	n := 0
-	for i := uint64(1); i < count; i++ {
+	for i := uint64(1); i < count && n < enough; i++ {
 		if _, err := os.Stat(nth(i)); errors.Is(err, fs.ErrNotExist) {
 			if n++; n <= show {
 				missing = append(missing, filepath.Base(nth(i)))
@@ -163,11 +183,15 @@ func allThere(first *part, nth func(uint64) string, count uint64) error {
 	if n == 0 {
 		return nil
 	}
-	more := ""
+	more, least := "", ""
 	if n > show {
 		more = fmt.Sprintf(" and %d more", n-show)
 	}
-	return first.errorf(first.keyOffset(keySplitCount), "%d of %d parts of the set are missing: %s%s", n, count, strings.Join(missing, ", "), more)
+	if n == enough {
+		least = "at least "
+	}
+	return first.errorf(first.keyOffset(keySplitCount), "%s%d of %d parts of the set are missing: %s%s", least, n, count,
+		strings.Join(missing, ", "), more)
 }
 
 // follows checks that p is part no (from 0) of the set that the first part describes.

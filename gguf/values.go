@@ -68,6 +68,7 @@ type KV struct {
 const (
 	maxDepth  = 4         // arrays in arrays; nothing known to write GGUF nests deeper than 2
 	maxName   = 1<<16 - 1 // the format's limit on keys, applied to tensor names too
+	maxText   = 1 << 26   // bytes of a string; the longest that are known, whole tokenizers as JSON, have half
 	firstRoom = 1 << 12   // elements allocated before the first is read: more only as the file delivers them
 )
 
@@ -75,7 +76,7 @@ const (
 func (c *cursor) value(t ValueType, what string, depth int) (any, error) {
 	switch t {
 	case ValueString:
-		return c.text(math.MaxInt64, what)
+		return c.text(maxText, what)
 	case ValueArray:
 		return c.array(what, depth+1)
 	}
@@ -216,8 +217,11 @@ func (c *cursor) texts(n uint64, what string) ([]string, error) {
 	var all []byte
 	ends := make([]int, 0, min(n, firstRoom))
 	for range n {
-		var err error
-		if all, err = c.appendText(all, math.MaxInt64, what); err != nil {
+		k, err := c.length(maxText, what)
+		if err == nil {
+			err = c.pieces(k, what, func(b []byte) { all = append(all, b...) })
+		}
+		if err != nil {
 			return nil, err
 		}
 		ends = append(ends, len(all))

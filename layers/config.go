@@ -58,7 +58,7 @@ func ReadConfig(k Keys, vocab, maxLayers int) (Config, error) {
 		}
 	}
 	if c.Arch.Name == "" {
-		return Config{}, fmt.Errorf("general.architecture: %q is not supported; known: %s", name, strings.Join(Archs(), ", "))
+		return Config{}, fmt.Errorf("general.architecture: %.60q is not supported; known: %s", name, strings.Join(Archs(), ", "))
 	}
 	if vocab < 1 {
 		return Config{}, fmt.Errorf("token_embd.weight: no rows")

@@ -119,6 +119,12 @@ func (m *Model) vector(dst *Vec, name string, rows, n int, optional bool) {
 	m.slot(weights.Slot{Name: name, Rows: rows, N: n, Vector: &dst.T, Optional: optional}, &dst.Has)
 }
 
+// divisors lists factors that frequencies are divided by.
+func (m *Model) divisors(dst *Vec, name string) {
+	dst.Name = name
+	m.slot(weights.Slot{Name: name, Rows: 1, N: m.RotDim / 2, Vector: &dst.T, Optional: true, Positive: true}, &dst.Has)
+}
+
 // linear lists a matrix and its bias, which is always optional.
 func (m *Model) linear(dst *Linear, name string, rows, n int) {
 	m.matrix(&dst.Mat, name+".weight", rows, n, 1, false)
@@ -142,9 +148,9 @@ func (m *Model) norm(dst *Norm, name string) {
 // list fills the slots.
 func (m *Model) list() {
 	m.matrix(&m.TokEmbd, NameTokEmbd, m.Vocab, m.Embd, 1, false)
-	m.vector(&m.RopeFreqs, "rope_freqs.weight", 1, m.RotDim/2, true)
-	m.vector(&m.RopeShort, "rope_factors_short.weight", 1, m.RotDim/2, true)
-	m.vector(&m.RopeLong, "rope_factors_long.weight", 1, m.RotDim/2, true)
+	m.divisors(&m.RopeFreqs, "rope_freqs.weight")
+	m.divisors(&m.RopeShort, "rope_factors_short.weight")
+	m.divisors(&m.RopeLong, "rope_factors_long.weight")
 	for i := range m.Blocks {
 		b := &m.Blocks[i]
 		name := func(s string) string { return blockName(i, s) }

@@ -53,6 +53,9 @@ func (c *Config) readRope(r *keyReader) {
 		}
 	case "yarn":
 		rope.Scaling, rope.Factor = YaRN, factor
+		if rope.Base <= 1 && r.err == nil {
+			r.fail("rope.freq_base", "%g is not a number > 1, which yarn needs", rope.Base)
+		}
 		rope.BetaFast = r.positive("rope.scaling.yarn_beta_fast", 32)
 		rope.BetaSlow = r.positive("rope.scaling.yarn_beta_slow", 1)
 		if mix := r.float("rope.scaling.yarn_ext_factor", 1); mix != 1 && mix != -1 {
@@ -63,7 +66,7 @@ func (c *Config) readRope(r *keyReader) {
 		}
 		rope.Gain *= float32(1 + 0.1*math.Log(float64(factor)))
 	default:
-		r.fail("rope.scaling.type", "%q is not supported; known: none, linear, yarn, longrope", kind)
+		r.fail("rope.scaling.type", "%.60q is not supported; known: none, linear, yarn, longrope", kind)
 	}
 	c.Ropes = []RopeConfig{rope}
 	if c.LocalRope != SameRope {

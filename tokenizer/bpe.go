@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"math/rand/v2"
 	"strings"
 	"unicode/utf8"
 
@@ -45,7 +46,7 @@ func newBPE(f *gguf.File, t *Tokenizer) (*bpe, error) {
 			cut = strings.IndexByte(merge[1:], ' ') + 1
 		}
 		if cut < 1 || cut == len(merge)-1 {
-			return nil, fail(f, keyMerges, "has %q as merge %d, expected two parts with a space between them", merge, i)
+			return nil, fail(f, keyMerges, "has %.60q as merge %d, expected two parts with a space between them", merge, i)
 		}
 		left, right := merge[:cut], merge[cut+1:]
 		b.merges.add(intern(left), intern(right), int32(i), intern(left+right))
@@ -171,10 +172,14 @@ func newMergeTable(n int) mergeTable {
 	return mergeTable{make([]uint64, size), make([]uint64, size)}
 }
 
+// hashFactor is for multiplicative hashing. It is another one each time the program runs, so that no file can choose merges
+// that all want the same place.
+var hashFactor = rand.Uint64() | 1
+
 // place returns where key is, or would be.
 func (t *mergeTable) place(key uint64) int {
 	mask := len(t.keys) - 1
-	i := int(key*0x9E3779B97F4A7C15>>32) & mask // multiplicative hashing by 2^64 over the golden ratio
+	i := int(key*hashFactor>>32) & mask
 	for t.keys[i] != 0 && t.keys[i] != key {
 		i = (i + 1) & mask
 	}

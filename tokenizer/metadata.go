@@ -97,10 +97,10 @@ func (t *Tokenizer) readKind(f *gguf.File, o Options) error {
 		if why, ok := refused[t.model]; ok {
 			return fail(f, keyModel, `is %q: %s; expected "llama", "gpt2" or "gemma4"`, t.model, why)
 		}
-		return fail(f, keyModel, `is %q, a tokenizer that is not known; expected "llama", "gpt2" or "gemma4"`, t.model)
+		return fail(f, keyModel, `is %.60q, a tokenizer that is not known; expected "llama", "gpt2" or "gemma4"`, t.model)
 	}
 	if t.pre = presetByName(name); t.pre == nil {
-		return fail(f, keyPre, "is %q, a pre-tokenizer that is not known; known are %s", name, strings.Join(PreTokenizers(), ", "))
+		return fail(f, keyPre, "is %.60q, a pre-tokenizer that is not known; known are %s", name, strings.Join(PreTokenizers(), ", "))
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (t *Tokenizer) readTokens(f *gguf.File) error {
 	t.vocab = make(map[string]int32, len(tokens))
 	for i, token := range tokens {
 		if other, dup := t.vocab[token]; dup && token != "" {
-			return fail(f, keyTokens, "has %q twice, as %d and as %d", token, other, i)
+			return fail(f, keyTokens, "has %.60q twice, as %d and as %d", token, other, i)
 		}
 		if token != "" { // an empty one can be neither found nor merged
 			t.vocab[token] = int32(i)
@@ -138,13 +138,13 @@ func (t *Tokenizer) readTokens(f *gguf.File) error {
 		t.attrs[i] = normal
 		if types != nil {
 			if types[i] >= uint64(len(attrByType)) {
-				return fail(f, keyTypes, "is %d for token %d, %q, expected 0 to %d", types[i], i, token, len(attrByType)-1)
+				return fail(f, keyTypes, "is %d for token %d, %.60q, expected 0 to %d", types[i], i, token, len(attrByType)-1)
 			}
 			t.attrs[i] = attrByType[types[i]]
 		}
 		if t.attrs[i]&byteToken != 0 {
 			if _, ok := parseByteToken(token); !ok {
-				return fail(f, keyTokens, "has %q as byte token %d, expected <0x00> to <0xFF>", token, i)
+				return fail(f, keyTokens, "has %.60q as byte token %d, expected <0x00> to <0xFF>", token, i)
 			}
 		}
 	}

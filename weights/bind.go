@@ -24,6 +24,9 @@ type Slot struct {
 	// Optional says that a file may lack the tensor. Matrix and Vector are then left as they are.
 	Optional bool
 
+	// Positive says that the elements of a vector must be finite and above 0, which Load checks.
+	Positive bool
+
 	// Matrix receives the uploaded weight [Rows, N], in the file's encoding where the backend takes it, which may be any
 	// that FormatOf knows.
 	Matrix *backend.Weight
@@ -157,26 +160,41 @@ func (s *Slot) fits(found []uint64) bool {
 }
 
 // Err returns nil if every required slot is filled and every tensor used, or one error with a line for each that is
-// not: it names the tensor, the dimensions and type found, and the dimensions expected.
+// not, up to a number: it names the tensor, the dimensions and type found, and the dimensions expected.
 func (b *Binding) Err() error {
-	errs := append([]error(nil), b.bad...)
+	errs, more := append([]error(nil), b.bad...), 0
+	add := func(err func() error) {
+		if len(errs) < maxLines {
+			errs = append(errs, err())
+		} else {
+			more++
+		}
+	}
 	for _, m := range b.Mismatched {
-		errs = append(errs, m)
+		add(func() error { return m })
 	}
 	for i := range b.slots {
 		if s := &b.slots[i]; !s.Found && !s.Optional {
-			errs = append(errs, fmt.Errorf("tensor %q: missing, expected %s", s.Name, s.shape()))
+			add(func() error { return fmt.Errorf("tensor %q: missing, expected %s", s.Name, s.shape()) })
 		}
 	}
 	for _, name := range b.Unused {
-		found := ""
-		if t, ok := b.file.Tensor(name); ok {
-			found = " " + describe(t)
-		}
-		errs = append(errs, fmt.Errorf("tensor %q: found%s, expected no such tensor", name, found))
+		add(func() error {
+			found := ""
+			if t, ok := b.file.Tensor(name); ok {
+				found = " " + describe(t)
+			}
+			return fmt.Errorf("tensor %.99q: found%s, expected no such tensor", name, found)
+		})
+	}
+	if more > 0 {
+		errs = append(errs, fmt.Errorf("and %d more", more))
 	}
 	return errors.Join(errs...)
 }
+
+// maxLines is the most lines of Err: a model of many blocks may lack all of them.
+const maxLines = 40
 
 // describe returns shape and type of t, as "[64, 32] Q8_0".
 func describe(t *gguf.Tensor) string { return fmt.Sprintf("%s %v", dims(t.Dims...), t.Type) }

@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -165,5 +166,21 @@ func TestBindIgnore(t *testing.T) {
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%q: %v, expected %q", c.pattern, err, c.want)
 		}
+	}
+}
+
+// What is wrong with thousands of tensors does not fill the screen.
+func TestErrIsShort(t *testing.T) {
+	slots := make([]Slot, 1000)
+	for i := range slots {
+		slots[i] = Slot{Name: fmt.Sprintf("w%d", i), Rows: 1, N: 4}
+	}
+	b := Bind(testFile(t, entry{"other", gguf.F32, []uint64{4}}), slots)
+	lines := strings.Split(b.Err().Error(), "\n")
+	if len(lines) != maxLines+1 || lines[0] != `tensor "w0": missing, expected [4]` || lines[maxLines] != fmt.Sprintf("and %d more", 1001-maxLines) {
+		t.Errorf("%d lines, the first %q, the last %q", len(lines), lines[0], lines[len(lines)-1])
+	}
+	if len(b.Missing) != 1000 || len(b.Unused) != 1 {
+		t.Errorf("%d missing, %d unused, expected all of them", len(b.Missing), len(b.Unused))
 	}
 }

@@ -3,6 +3,7 @@ package weights
 import (
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 
 	"cera/backend"
@@ -79,21 +80,37 @@ func Recode(dst []byte, to backend.Format, src []byte, from backend.Format, rows
 		return fmt.Errorf("re-encode: found %d and %d bytes, expected %d of %v and %d of %v for [%d, %d]",
 			len(src), len(dst), rows*from.RowBytes(n), from, rows*to.RowBytes(n), to, n, rows)
 	}
-	parts := max(1, min(runtime.GOMAXPROCS(0), rows))
-	errs := make([]error, parts)
+	return share(rows, func(lo, hi int) error {
+		row := make([]float32, n)
+		for r := lo; r < hi; r++ {
+			if err := recodeRow(dst[r*to.RowBytes(n):][:to.RowBytes(n)], to, src[r*from.RowBytes(n):][:from.RowBytes(n)], from, row, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// share calls work for ranges that make up 0 to n, on all cores, and returns the error of the lowest range. A panic of work,
+// a fault of mapped memory among them, becomes the caller's: see gguf.File.View.
+func share(n int, work func(lo, hi int) error) error {
+	parts := max(1, min(runtime.GOMAXPROCS(0), n))
+	errs, panics := make([]error, parts), make([]any, parts)
 	var wg sync.WaitGroup
 	for p := range parts {
 		wg.Go(func() {
-			row := make([]float32, n)
-			for r := rows * p / parts; r < rows*(p+1)/parts && errs[p] == nil; r++ {
-				errs[p] = recodeRow(dst[r*to.RowBytes(n):][:to.RowBytes(n)], to, src[r*from.RowBytes(n):][:from.RowBytes(n)], from, row, r)
-			}
+			debug.SetPanicOnFault(true)
+			defer func() { panics[p] = recover() }()
+			errs[p] = work(n*p/parts, n*(p+1)/parts)
 		})
 	}
 	wg.Wait()
-	for _, err := range errs {
+	for p, err := range errs {
+		if panics[p] != nil {
+			panic(panics[p])
+		}
 		if err != nil {
-			return err // the one of the lowest rows
+			return err
 		}
 	}
 	return nil

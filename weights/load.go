@@ -2,6 +2,7 @@ package weights
 
 import (
 	"fmt"
+	"math"
 
 	"cera/backend"
 	"cera/gguf"
@@ -13,8 +14,8 @@ const flushBytes = 64 << 20
 
 // Load uploads the tensor of every slot that Bind found and sets its Matrix or Vector. A matrix in a format that the backend
 // does not take is re-encoded to F16; see Notes. After each tensor Load calls progress, unless nil, with the bytes of the
-// file uploaded so far, their total, and the tensor's name. A binding with an Err, data that cannot be read and errors of
-// the device are returned; all that was uploaded is then freed again and each Matrix nil.
+// file uploaded so far, their total, and the tensor's name. A binding with an Err, data that cannot be read (a *FileError)
+// and errors of the device are returned; all that was uploaded is then freed again and each Matrix nil.
 func (b *Binding) Load(be backend.Backend, progress func(done, total int64, name string)) error {
 	if err := b.Err(); err != nil {
 		return err
@@ -37,6 +38,12 @@ func (b *Binding) Load(be backend.Backend, progress func(done, total int64, name
 	}
 	return nil
 }
+
+// FileError is an error of Load for which the file is to blame, and not the device. It names the file and the tensor.
+type FileError struct{ Err error }
+
+func (e *FileError) Error() string { return e.Err.Error() }
+func (e *FileError) Unwrap() error { return e.Err }
 
 // loader is the state of one Load.
 type loader struct {
@@ -66,18 +73,22 @@ func (l *loader) load(s *Slot) error {
 	}
 	f, err := FormatOf(t.Type)
 	if err != nil {
-		return fmt.Errorf("tensor %q: %w", s.Name, err)
+		return l.bad(s, err)
 	}
-	data, err := l.file.Data(t)
-	if err != nil {
-		return fmt.Errorf("tensor %q: %w", s.Name, err)
-	}
-	if s.Matrix != nil {
-		if err := l.matrix(s, f, data); err != nil {
-			return fmt.Errorf("tensor %q: %w", s.Name, err)
+	var failed error
+	err = l.file.View(t, func(data []byte) error {
+		if s.Matrix != nil {
+			failed = l.matrix(s, f, data)
+		} else {
+			failed = l.vector(s, f, data)
 		}
-	} else if err := l.vector(s, f, data); err != nil {
-		return fmt.Errorf("tensor %q: %w", s.Name, err)
+		return nil
+	})
+	if err != nil {
+		return &FileError{err}
+	}
+	if failed != nil {
+		return failed
 	}
 	l.done += int64(t.Size)
 	if l.pending += int64(t.Size); l.pending >= flushBytes {
@@ -92,12 +103,21 @@ func (l *loader) load(s *Slot) error {
 	return nil
 }
 
+// bad is an error about the file's tensor for s.
+func (l *loader) bad(s *Slot, err error) error {
+	file := ""
+	if l.file.Path != "" {
+		file = l.file.Path + ": "
+	}
+	return &FileError{fmt.Errorf("%stensor %q: %w", file, s.Name, err)}
+}
+
 // matrix uploads data in a format that the backend takes.
 func (l *loader) matrix(s *Slot, f backend.Format, data []byte) error {
 	if held := Held(f, l.be.Takes); held != f {
 		to := make([]byte, s.Rows*held.RowBytes(s.N))
 		if err := Recode(to, held, data, f, s.Rows, s.N); err != nil {
-			return err
+			return l.bad(s, err)
 		}
 		f, data = held, to
 	}
@@ -114,17 +134,24 @@ func (l *loader) vector(s *Slot, f backend.Format, data []byte) error {
 	}
 	buf := l.buf[:n]
 	if err := Decode(buf, f, data); err != nil {
-		return err
+		return l.bad(s, err)
+	}
+	if s.Positive {
+		for i, v := range buf {
+			if !(v > 0 && v <= math.MaxFloat32) {
+				return l.bad(s, fmt.Errorf("element %d is %v, expected a finite number above 0", i, v))
+			}
+		}
 	}
 	if !s.Vector.Valid() {
 		*s.Vector = l.be.Alloc(s.Name, s.Rows, s.N)
 		if !s.Vector.Valid() { // the device's error, which Flush will tell
-			return l.failed()
+			return fmt.Errorf("tensor %q: %w", s.Name, l.failed())
 		}
 		l.vectors = append(l.vectors, s.Vector)
 	}
 	if v := *s.Vector; v.Rows != s.Rows || v.N != s.N {
-		return fmt.Errorf("device tensor is [%d, %d], expected [%d, %d]", v.Rows, v.N, s.Rows, s.N)
+		return fmt.Errorf("tensor %q: device tensor is [%d, %d], expected [%d, %d]", s.Name, v.Rows, v.N, s.Rows, s.N)
 	}
 	l.be.Upload(*s.Vector, buf)
 	return nil
@@ -160,16 +187,16 @@ func DecodeTensor(f *gguf.File, name string) ([]float32, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tensor %q: %w", name, err)
 	}
-	data, err := f.Data(t)
+	var dst []float32
+	err = f.View(t, func(data []byte) error {
+		if len(data)%format.BlockBytes() != 0 {
+			return fmt.Errorf("tensor %q: found %d bytes, expected a multiple of %d", name, len(data), format.BlockBytes())
+		}
+		dst = make([]float32, len(data)/format.BlockBytes()*format.Block())
+		return Decode(dst, format, data) // of lengths that fit: no error
+	})
 	if err != nil {
-		return nil, fmt.Errorf("tensor %q: %w", name, err)
-	}
-	if len(data)%format.BlockBytes() != 0 {
-		return nil, fmt.Errorf("tensor %q: found %d bytes, expected a multiple of %d", name, len(data), format.BlockBytes())
-	}
-	dst := make([]float32, len(data)/format.BlockBytes()*format.Block())
-	if err := Decode(dst, format, data); err != nil {
-		return nil, fmt.Errorf("tensor %q: %w", name, err)
+		return nil, err
 	}
 	return dst, nil
 }

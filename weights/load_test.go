@@ -10,6 +10,7 @@ import (
 
 	"cera/backend"
 	"cera/gguf"
+	"cera/gguf/gguftest"
 )
 
 // device is a backend that only holds memory. It fails at the load or allocation named fail.
@@ -262,5 +263,45 @@ func TestDecodeTensor(t *testing.T) {
 		if _, err := DecodeTensor(f, name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, expected %q", name, err, want)
 		}
+	}
+}
+
+// Divisors of frequencies that no model can have are refused, by file, tensor and element.
+func TestLoadPositive(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		bad  float32
+		ok   bool
+	}{
+		{"zero", 0, false}, {"negative", -1, false}, {"NaN", float32(math.NaN()), false}, {"infinite", float32(math.Inf(1)), false},
+		{"smallest", math.SmallestNonzeroFloat32, true}, {"largest", math.MaxFloat32, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			data := make([]byte, 16)
+			if err := Encode(data, backend.F32, []float32{1, 2, c.bad, 3}); err != nil {
+				t.Fatal(err)
+			}
+			w := gguf.NewWriter()
+			w.Add("factors", gguf.F32, []uint64{4}, data)
+			f := gguftest.File(t, w)
+			f.Path = "some.gguf"
+			for _, positive := range []bool{true, false} {
+				var v backend.Tensor
+				d := newDevice()
+				err := Bind(f, []Slot{{Name: "factors", Rows: 1, N: 4, Vector: &v, Positive: positive}}).Load(d, nil)
+				var bad *FileError
+				want := fmt.Sprintf(`some.gguf: tensor "factors": element 2 is %v, expected a finite number above 0`, c.bad)
+				switch {
+				case c.ok || !positive:
+					if err != nil {
+						t.Errorf("positive %v: %v", positive, err)
+					}
+				case !errors.As(err, &bad) || err.Error() != want:
+					t.Errorf("error %v, want a FileError %q", err, want)
+				case len(d.live) != 0:
+					t.Errorf("still on the device: %v", d.live)
+				}
+			}
+		})
 	}
 }

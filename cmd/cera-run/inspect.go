@@ -14,7 +14,7 @@ import (
 )
 
 func inspectCommand() *cobra.Command {
-	var asJSON, all bool
+	var asJSON, all, validate bool
 	cmd := &cobra.Command{
 		Use:   "inspect MODEL",
 		Short: "Show a file's metadata and tensors, and the architecture it resolves to",
@@ -26,6 +26,11 @@ func inspectCommand() *cobra.Command {
 			}
 			defer f.Close()
 			in := inspect(f)
+			if validate {
+				if in.Validation, err = engine.Validate(cmd.Context(), f); err != nil {
+					return err
+				}
+			}
 			if asJSON {
 				err = writeJSON(cmd.OutOrStdout(), in)
 			} else {
@@ -35,10 +40,14 @@ func inspectCommand() *cobra.Command {
 				// What is wrong stands in the output; the exit code says so too.
 				err = fmt.Errorf("%s cannot run as it is", f.Path)
 			}
+			if err == nil && validate && len(in.Validation.Bad) > 0 {
+				err = fmt.Errorf("%s has elements that are no finite numbers: get it anew, or convert the model again", f.Path)
+			}
 			return err
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	cmd.Flags().BoolVar(&validate, "validate", false, "look at every element of every tensor, and name what is NaN or infinite")
 	cmd.Flags().BoolVar(&all, "all", false, "print long values and every tensor in full")
 	return cmd
 }
@@ -66,13 +75,15 @@ type inspection struct {
 	GPU          []string          `json:"gpu_notes"`         // what a GPU holds in another format than the file
 	Problem      string            `json:"problem,omitempty"` // why the file cannot run
 
+	Validation *engine.Validation `json:"validation,omitempty"` // with --validate
+
 	properties []engine.Property // of Architecture, in order
 }
 
 type inspectedKey struct {
 	Key   string `json:"key"`
 	Type  string `json:"type"`
-	Value any    `json:"value"` // of a long array, its length alone
+	Value any    `json:"value"` // of a long array or text, its length alone
 }
 
 type inspectedTensor struct {
@@ -88,17 +99,37 @@ type typeTotal struct {
 	Bytes   uint64 `json:"bytes"`
 }
 
-// longArray is the length past which an array of metadata is shown as its length.
-const longArray = 16
+// Lengths past which a value of the metadata is shown as its length: of an array, and of text in bytes. No chat template is
+// taken that is longer.
+const (
+	longArray = 16
+	longText  = 1 << 20
+)
+
+// outline returns a value of the metadata, or its length where it is long.
+func outline(value any) any {
+	text := 0
+	switch v := value.(type) {
+	case string:
+		text = len(v)
+	case []string:
+		for _, s := range v[:min(len(v), longArray)] {
+			text += len(s)
+		}
+	}
+	switch v := reflect.ValueOf(value); {
+	case v.Kind() == reflect.Slice && v.Len() > longArray:
+		return fmt.Sprintf("%d values", v.Len())
+	case text > longText:
+		return fmt.Sprintf("%d bytes", text)
+	}
+	return finite(value)
+}
 
 func inspect(f *gguf.File) *inspection {
 	in := &inspection{File: f.Path, Version: f.Version, Alignment: f.Alignment, Missing: []string{}, Unused: []string{}, GPU: []string{}}
 	for _, kv := range f.Keys {
-		value := kv.Value
-		if v := reflect.ValueOf(value); v.Kind() == reflect.Slice && v.Len() > longArray {
-			value = fmt.Sprintf("%d values", v.Len())
-		}
-		in.Metadata = append(in.Metadata, inspectedKey{kv.Key, kv.Type.String(), finite(value)})
+		in.Metadata = append(in.Metadata, inspectedKey{kv.Key, kv.Type.String(), outline(kv.Value)})
 	}
 	index := map[string]int{}
 	for _, t := range f.Tensors {
@@ -131,15 +162,24 @@ func inspect(f *gguf.File) *inspection {
 	return in
 }
 
-// finite replaces numbers that JSON cannot hold by their text.
-func finite(v any) any {
-	switch v := reflect.ValueOf(v); v.Kind() {
+// finite replaces numbers that JSON cannot hold by their text, also those in arrays.
+func finite(value any) any {
+	switch v := reflect.ValueOf(value); v.Kind() {
 	case reflect.Float32, reflect.Float64:
 		if f := v.Float(); f-f != 0 {
 			return fmt.Sprint(f)
 		}
+	case reflect.Slice:
+		switch v.Type().Elem().Kind() {
+		case reflect.Float32, reflect.Float64, reflect.Interface:
+			list := make([]any, v.Len())
+			for i := range list {
+				list[i] = finite(v.Index(i).Interface())
+			}
+			return list
+		}
 	}
-	return v
+	return value
 }
 
 func (in *inspection) print(out io.Writer, all bool) error {
@@ -147,11 +187,7 @@ func (in *inspection) print(out io.Writer, all bool) error {
 		in.Elements, size(in.Bytes))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, k := range in.Metadata {
-		text := strings.ReplaceAll(fmt.Sprint(k.Value), "\n", `\n`)
-		if r := []rune(text); len(r) > 80 && !all {
-			text = string(r[:79]) + "…"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", k.Key, k.Type, text)
+		fmt.Fprintf(w, "%s\t%s\t%s\n", shown(k.Key, all), k.Type, shown(k.Value, all))
 	}
 	fmt.Fprintln(w)
 	for _, t := range in.Types {
@@ -159,7 +195,7 @@ func (in *inspection) print(out io.Writer, all bool) error {
 	}
 	fmt.Fprintln(w)
 	for _, t := range in.Tensors {
-		fmt.Fprintf(w, "%s\t%s\t%v\t%s\n", t.Name, t.Type, t.Dims, size(t.Bytes))
+		fmt.Fprintf(w, "%s\t%s\t%v\t%s\n", shown(t.Name, all), t.Type, t.Dims, size(t.Bytes))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -177,11 +213,20 @@ func (in *inspection) print(out io.Writer, all bool) error {
 		names []string
 	}{{"missing", in.Missing}, {"unused", in.Unused}} {
 		if len(list.names) > 0 {
-			fmt.Fprintf(out, "%s: %s\n", list.what, strings.Join(list.names, ", "))
+			names := make([]string, len(list.names))
+			for i, name := range list.names {
+				names[i] = shown(name, all)
+			}
+			fmt.Fprintf(out, "%s: %s\n", list.what, strings.Join(names, ", "))
 		}
 	}
 	for _, note := range in.GPU {
 		fmt.Fprintf(out, "on a GPU: %s\n", note)
+	}
+	if in.Validation != nil {
+		if err := printValidation(out, in.Validation); err != nil {
+			return err
+		}
 	}
 	if in.Problem != "" {
 		_, err := fmt.Fprintf(out, "\nIt cannot run: %s\n", in.Problem)
