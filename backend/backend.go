@@ -74,6 +74,8 @@ type Backend interface {
 	// StoreKV writes row r of k and v into row pos[r] of the cache, rounded to the nearest half, ties to even, where it
 	// holds halves.
 	StoreKV(c KV, k, v, pos Tensor)
+	// RopeStoreKV is RoPE of q and of k, and StoreKV of k and v, which a backend may do in one.
+	RopeStoreKV(c KV, q, k, v, pos, table Tensor, p RoPE)
 	// UnpackHalf: dst[r,i] is the value of half i of row r of src, which has two a word, the first in the low bits. dst:
 	// [rows, n], src: [rows, ceil(n/2)].
 	UnpackHalf(dst, src Tensor)

@@ -13,3 +13,10 @@ func MatMulThenAct(b Backend, dst, gate, up, x Tensor, wGate, wUp Weight, act Ac
 	b.MatMul(up, x, wUp)
 	b.GatedAct(dst, gate, up, act)
 }
+
+// RopeThenStore is RopeStoreKV, one op after the other.
+func RopeThenStore(b Backend, c KV, q, k, v, pos, table Tensor, p RoPE) {
+	b.RoPE(q, pos, table, p)
+	b.RoPE(k, pos, table, p)
+	b.StoreKV(c, k, v, pos)
+}

@@ -13,6 +13,10 @@ func (b *Backend) MatMuls(dst []backend.Tensor, x backend.Tensor, w []backend.We
 	backend.MatMulEach(b, dst, x, w)
 }
 
+func (b *Backend) RopeStoreKV(c backend.KV, q, k, v, pos, table backend.Tensor, p backend.RoPE) {
+	backend.RopeThenStore(b, c, q, k, v, pos, table, p)
+}
+
 func (b *Backend) GatedMatMul(dst, gate, up, x backend.Tensor, wGate, wUp backend.Weight, act backend.Activation) {
 	backend.MatMulThenAct(b, dst, gate, up, x, wGate, wUp, act)
 }

@@ -69,9 +69,13 @@ func (d *drill) MatMul(dst, x backend.Tensor, w backend.Weight) {
 	d.do("matmul", call{dst: &dst, a: &x, weight: &w, run: func() { d.Backend.MatMul(dst, x, w) }})
 }
 
-// MatMuls and GatedMatMul are their parts, each a call that may go wrong.
+// MatMuls, RopeStoreKV and GatedMatMul are their parts, each a call that may go wrong.
 func (d *drill) MatMuls(dst []backend.Tensor, x backend.Tensor, w []backend.Weight) {
 	backend.MatMulEach(d, dst, x, w)
+}
+
+func (d *drill) RopeStoreKV(c backend.KV, q, k, v, pos, table backend.Tensor, p backend.RoPE) {
+	backend.RopeThenStore(d, c, q, k, v, pos, table, p)
 }
 
 func (d *drill) GatedMatMul(dst, gate, up, x backend.Tensor, wGate, wUp backend.Weight, act backend.Activation) {

@@ -209,9 +209,13 @@ func (d *decodeFault) MatMul(dst, x backend.Tensor, w backend.Weight) {
 	}
 }
 
-// MatMuls and GatedMatMul are their parts, so that the fault reaches each.
+// MatMuls, RopeStoreKV and GatedMatMul are their parts, so that the fault reaches each.
 func (d *decodeFault) MatMuls(dst []backend.Tensor, x backend.Tensor, w []backend.Weight) {
 	backend.MatMulEach(d, dst, x, w)
+}
+
+func (d *decodeFault) RopeStoreKV(c backend.KV, q, k, v, pos, table backend.Tensor, p backend.RoPE) {
+	backend.RopeThenStore(d, c, q, k, v, pos, table, p)
 }
 
 func (d *decodeFault) GatedMatMul(dst, gate, up, x backend.Tensor, wGate, wUp backend.Weight, act backend.Activation) {

@@ -20,22 +20,10 @@ func (b *Backend) RoPE(x, pos, table backend.Tensor, r backend.RoPE) {
 		return
 	}
 	c := b.check(op)
-	style, known := ropeStyles[r.Style]
-	if !known {
-		c.fail("unknown style %d", r.Style)
-	}
-	if r.HeadDim <= 0 || r.RotDim < 0 || r.RotDim > r.HeadDim || r.RotDim%2 != 0 {
-		c.fail("found head dim %d and rotated dim %d, expected an even number up to the head dim", r.HeadDim, r.RotDim)
-	}
-	d := c.tensor("x", x, anySize, anySize)
-	if c.err == nil && x.N%r.HeadDim != 0 {
-		c.fail("x: found rows of %d, expected a multiple of the head dim %d", x.N, r.HeadDim)
-	}
+	style := c.rope(r, table)
+	d := c.rotated("x", x, r)
 	s := c.tensor("pos", pos, 1, x.Rows)
 	tab := c.tensor("table", table, anySize, r.RotDim)
-	if c.err == nil && table.Stride != r.RotDim {
-		c.fail("table: found stride %d, expected %d, its row length", table.Stride, r.RotDim)
-	}
 	c.exclusive([]operand{{"x", x}}, []operand{{"pos", pos}, {"table", table}})
 	if !c.ok() || x.Span() == 0 || r.RotDim == 0 {
 		return
@@ -45,6 +33,30 @@ func (b *Backend) RoPE(x, pos, table backend.Tensor, r backend.RoPE) {
 		XOff: u32(x.Off), XStride: u32(x.Stride), PosOff: u32(pos.Off), TableOff: u32(table.Off),
 	}
 	b.dispatch(op, shaders.RoPE{Style: style}, p, p.Grid(), whole(d), whole(s), whole(tab))
+}
+
+// rope checks the shape of a rotation and its table, and returns the style's name.
+func (c *checker) rope(r backend.RoPE, table backend.Tensor) string {
+	style, known := ropeStyles[r.Style]
+	if !known {
+		c.fail("unknown style %d", r.Style)
+	}
+	if r.HeadDim <= 0 || r.RotDim < 0 || r.RotDim > r.HeadDim || r.RotDim%2 != 0 {
+		c.fail("found head dim %d and rotated dim %d, expected an even number up to the head dim", r.HeadDim, r.RotDim)
+	}
+	if c.err == nil && table.Stride != r.RotDim {
+		c.fail("table: found stride %d, expected %d, its row length", table.Stride, r.RotDim)
+	}
+	return style
+}
+
+// rotated checks a tensor of heads.
+func (c *checker) rotated(role string, x backend.Tensor, r backend.RoPE) *buffer {
+	buf := c.tensor(role, x, anySize, anySize)
+	if c.err == nil && x.N%r.HeadDim != 0 {
+		c.fail("%s: found rows of %d, expected a multiple of the head dim %d", role, x.N, r.HeadDim)
+	}
+	return buf
 }
 
 // StoreKV writes row r of k and v into row pos[r] of the cache. pos: [1, rows] u32.
@@ -69,6 +81,44 @@ func (b *Backend) StoreKV(kv backend.KV, k, v, pos backend.Tensor) {
 		VCOff: u32(kv.V.Off), VCStride: u32(kv.V.Stride),
 	}
 	b.dispatch(op, shaders.StoreKV{Half: kv.Half}, p, p.Grid(), whole(ks), whole(vs), whole(ps), whole(kc), whole(vc))
+}
+
+// RopeStoreKV is RoPE of q and of k, and StoreKV of k and v: in one dispatch where each has a buffer of its own and halves pair
+// up within a head.
+func (b *Backend) RopeStoreKV(kv backend.KV, q, k, v, pos, table backend.Tensor, r backend.RoPE) {
+	const op = "RopeStoreKV"
+	if !b.ready(op) {
+		return
+	}
+	if q.Buf == k.Buf || q.Buf == v.Buf || k.Buf == v.Buf || kv.K.Buf == kv.V.Buf || kv.Half && r.HeadDim%2 != 0 ||
+		r.RotDim == 0 || q.Span() == 0 || k.Span() == 0 {
+		backend.RopeThenStore(b, kv, q, k, v, pos, table, r)
+		return
+	}
+	c := b.check(op)
+	style := c.rope(r, table)
+	qs := c.rotated("q", q, r)
+	ks := c.rotated("k", k, r)
+	vs := c.tensor("v", v, k.Rows, k.N)
+	ps := c.tensor("pos", pos, 1, k.Rows)
+	tab := c.tensor("table", table, anySize, r.RotDim)
+	kc := c.tensor("cache K", kv.K, anySize, kv.Width(k.N))
+	vc := c.tensor("cache V", kv.V, kv.K.Rows, kv.Width(k.N))
+	if c.err == nil && q.Rows != k.Rows {
+		c.fail("q: found %d rows, expected %d, those of k", q.Rows, k.Rows)
+	}
+	c.alone([]operand{{"q", q}, {"k", k}, {"cache K", kv.K}, {"cache V", kv.V}}, []operand{{"v", v}, {"pos", pos}, {"table", table}})
+	if !c.ok() {
+		return
+	}
+	p := shaders.RoPEStoreParams{
+		Rows: u32(k.Rows), NHead: u32(q.N / r.HeadDim), NKV: u32(k.N / r.HeadDim), HeadDim: u32(r.HeadDim), RotDim: u32(r.RotDim),
+		QOff: u32(q.Off), QStride: u32(q.Stride), KOff: u32(k.Off), KStride: u32(k.Stride), VOff: u32(v.Off), VStride: u32(v.Stride),
+		PosOff: u32(pos.Off), TableOff: u32(table.Off), KCOff: u32(kv.K.Off), KCStride: u32(kv.K.Stride),
+		VCOff: u32(kv.V.Off), VCStride: u32(kv.V.Stride),
+	}
+	b.dispatch(op, shaders.RoPEStore{Style: style, Half: kv.Half}, p, p.Grid(),
+		whole(qs), whole(ks), whole(vs), whole(ps), whole(tab), whole(kc), whole(vc))
 }
 
 // UnpackHalf: dst[r,i] is the value of half i of row r of src, two a word. dst: [rows, n], src: [rows, ceil(n/2)].

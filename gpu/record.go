@@ -19,7 +19,7 @@ const (
 	// maxCached bounds the parameter buffers and the bind groups that are kept.
 	maxCached = 8192
 	// maxBindings is the most bindings that a kernel has.
-	maxBindings = 7
+	maxBindings = 8
 )
 
 // recording is the command encoder with, over consecutive dispatches, one open compute pass.

@@ -53,11 +53,12 @@ func (p *pass) attention(b *Block, h value) {
 		q = p.headNorm(p.s.qNormed, q, &b.QNorm, SiteQNormed)
 		k = p.headNorm(p.s.kNormed, k, &b.KNorm, SiteKNormed)
 	}
+	var keys, values value
 	if b.Rope >= 0 {
-		q = p.rope(b, q, "rope of q", SiteQRope)
-		k = p.rope(b, k, "rope of k", SiteKRope)
+		q, keys, values = p.ropeStore(b, q, k, v)
+	} else {
+		keys, values = p.store(k, v)
 	}
-	keys, values := p.store(k, v)
 	heads := p.attend(b, q, keys, values)
 	out := p.s.sublayer()
 	if !p.s.fusesBias(b) {

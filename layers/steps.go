@@ -13,13 +13,21 @@ func (p *pass) headNorm(dst scratch, x value, n *Norm, site string) value {
 	return p.rms(value{dst.of(x.N).first(p.rows), site, p.layer}, x, n, groups)
 }
 
-// rope rotates queries or keys in place.
-func (p *pass) rope(b *Block, x value, op, site string) value {
-	shape := p.m.ropeShape()
-	p.be.RoPE(x.Tensor, p.pos, p.s.ropes[b.Rope], shape)
+// ropeStore rotates queries and keys in place, and stores keys and values.
+func (p *pass) ropeStore(b *Block, q, k, v value) (_, keys, values value) {
+	p.be.RopeStoreKV(p.s.kv[p.layer], q.Tensor, k.Tensor, v.Tensor, p.pos, p.s.ropes[b.Rope], p.m.ropeShape())
+	q = p.roped(b, q, "rope of q", SiteQRope)
+	k = p.roped(b, k, "rope of k", SiteKRope)
+	keys, values = p.stored(k, v)
+	return q, keys, values
+}
+
+// roped ends the step of a rotation that was made.
+func (p *pass) roped(b *Block, x value, op, site string) value {
 	out := x.as(site, p.layer)
 	if line := p.did(OpRoPE, op, out, x); line != nil {
-		line.HeadDim, line.Rope, line.Turn = shape.HeadDim, shape, p.m.Ropes[b.Rope]
+		line.Rope, line.Turn = p.m.ropeShape(), p.m.Ropes[b.Rope]
+		line.HeadDim = line.Rope.HeadDim
 		if line.Turn.Factors {
 			if f := p.m.factors(); f.Has {
 				line.Weight = f.Name
@@ -29,11 +37,16 @@ func (p *pass) rope(b *Block, x value, op, site string) value {
 	return out
 }
 
-// store puts keys and values into the cache and returns its rows of these tokens. Of a cache of halves a probe sees a copy
-// in f32.
+// store puts keys and values into the cache.
 func (p *pass) store(k, v value) (keys, values value) {
+	p.be.StoreKV(p.s.kv[p.layer], k.Tensor, v.Tensor, p.pos)
+	return p.stored(k, v)
+}
+
+// stored ends the step of keys and values that were put into the cache, and returns its rows of these tokens. Of a cache of
+// halves a probe sees a copy in f32.
+func (p *pass) stored(k, v value) (keys, values value) {
 	kv := p.s.kv[p.layer]
-	p.be.StoreKV(kv, k.Tensor, v.Tensor, p.pos)
 	for i, c := range []struct {
 		dst   *value
 		cache backend.Tensor

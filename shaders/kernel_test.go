@@ -149,6 +149,7 @@ func TestParamsMatchTheTemplates(t *testing.T) {
 		{LayerNormParams{}, LayerNorm{Bias: true}},
 		{RoPEParams{}, RoPE{"norm"}},
 		{StoreKVParams{}, StoreKV{}},
+		{RoPEStoreParams{}, RoPEStore{Style: "norm"}},
 		{AttentionParams{}, Attention{}},
 		{AttentionParams{}, Attention{Sinks: true}},
 		{AttentionParams{}, AttentionSplit{HeadDim: 128, Heads: 4}},

@@ -5,6 +5,7 @@
 // one workgroup for each row and head. The table comes from the host: sin and cos here are coarse.
 #define WG_SIZE 64u
 #include "common_decls.tmpl"
+#include "rope_pair.tmpl"
 
 struct RoPEParams {
     rows: u32,
@@ -21,18 +22,6 @@ struct RoPEParams {
 @group(0) @binding(1) var<storage, read> pos: array<u32>;
 @group(0) @binding(2) var<storage, read> table: array<f32>;
 @group(0) @binding(3) var<uniform> params: RoPEParams;
-
-#if defined(STYLE_NORM)
-// Elements of pair j: neighbours, the original LLaMA order.
-fn pair(j: u32) -> vec2<u32> {
-    return vec2<u32>(2u * j, 2u * j + 1u);
-}
-#elif defined(STYLE_NEOX)
-// Elements of pair j: one of each half, as GPT-NeoX.
-fn pair(j: u32) -> vec2<u32> {
-    return vec2<u32>(j, j + params.rot_dim / 2u);
-}
-#endif
 
 @compute @workgroup_size(WG_SIZE)
 fn rope(

@@ -6,7 +6,7 @@ func Variants(formats ...string) []Variant {
 		RMSNormBatch{}, RMSNormBatch{Add: true},
 		FusedResidualRMSNorm{}, FusedResidualRMSNorm{Tee: true},
 		LayerNorm{}, LayerNorm{Bias: true}, LayerNorm{Threads: 64},
-		RoPE{Style: "norm"}, RoPE{Style: "neox"}, StoreKV{}, StoreKV{Half: true}, UnpackHalf{}, UnpackHalf{BuiltIn: true},
+		RoPE{Style: "norm"}, RoPE{Style: "neox"}, StoreKV{}, StoreKV{Half: true}, RoPEStore{Style: "norm"}, RoPEStore{Style: "neox", Half: true}, UnpackHalf{}, UnpackHalf{BuiltIn: true},
 		GatedAct{Act: "silu"}, GatedAct{Act: "gelu_tanh"}, GatedAct{Act: "clamped_swiglu"},
 		Act{Act: "silu"}, Act{Act: "gelu_tanh"},
 		AddBias{}, Add{}, AddGated{}, Scale{}, Softcap{},

@@ -35,6 +35,7 @@ func RunAll(t *testing.T, open func(t *testing.T) backend.Backend, only ...strin
 		{"MatMul", testMatMul},
 		{"RoPE", testRoPE},
 		{"StoreKV", testStoreKV},
+		{"RopeStoreKV", testRopeStoreKV},
 		{"UnpackHalf", testUnpackHalf},
 		{"Attention", testAttention},
 		{"AttentionSplits", testAttentionSplits},
