@@ -17,20 +17,26 @@ func TestConformance(t *testing.T) {
 
 // TestConformanceMatMul runs what reads weights with every way of storing and multiplying them.
 func TestConformanceMatMul(t *testing.T) {
-	parts := []string{"Embed", "MatMul", "ExpertMatMul"}
+	parts := []string{"Embed", "MatMul", "MatMuls", "GatedMatMul", "ExpertMatMul"}
 	for _, c := range []struct {
 		name    string
 		options Options
 		tune    tuning
+		exact   bool
 	}{
-		{"packed, tiled", Options{Pack: PackAlways, MatVecRows: -1}, tuning{}},
-		{"as in the file", Options{Pack: PackNever}, tuning{}},
-		{"other shapes", Options{Pack: PackAlways}, tuning{threads: 128, rows: 1, tile: shaders.Tile{Rows: 128, Cols: 32, Depth: 8}}},
-		{"packed, split", Options{Pack: PackAlways, MaxBinding: 1 << 17}, tuning{}},
+		{"packed, tiled", Options{Pack: PackAlways, MatVecRows: -1}, tuning{}, false},
+		{"as in the file", Options{Pack: PackNever}, tuning{}, false},
+		{"other shapes", Options{Pack: PackAlways}, tuning{threads: 128, rows: 1, tile: shaders.Tile{Rows: 128, Cols: 32, Depth: 8}}, false},
+		{"more rows", Options{Pack: PackAlways}, tuning{threads: 64, rows: 4}, false},
+		{"halves by integers", Options{Pack: PackAlways}, tuning{}, true},
+		{"packed, split", Options{Pack: PackAlways, MaxBinding: 1 << 17}, tuning{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := open(t, c.options)
 			b.tune = c.tune
+			if c.exact {
+				b.halves = halvesFlushed
+			}
 			backendtest.RunAll(t, func(*testing.T) backend.Backend { return b }, parts...)
 		})
 	}

@@ -72,11 +72,7 @@ func (b *Backend) Join(ws ...backend.Weight) {
 		}
 		c.buf, c.scales, c.row0 = buf, scalesBuf, row
 		w.joint = j
-		w.exact = w.exact || j.weights[0].exact
 		row += w.rows
-	}
-	for _, w := range j.weights { // one kernel serves them all
-		w.exact = w.exact || j.weights[len(j.weights)-1].exact
 	}
 	j.alive = len(j.weights)
 }

@@ -99,22 +99,30 @@ func (c chunk) scalesOrSelf() *buffer {
 
 // matVec chooses the variant of the matrix-vector kernel for so many rows of x.
 func (b *Backend) matVec(w *weight, rows int) shaders.MatVecPacked {
-	v := shaders.MatVecPacked{Format: w.format.String(), Threads: 64, Rows: 2, Tokens: 1, ExactHalves: w.exact}
-	if b.tune.threads > 0 {
-		v.Threads, v.Rows = b.tune.threads, b.tune.rows
-	}
+	v := shaders.MatVecPacked{Format: w.format.String(), Threads: 64, Rows: 2, Tokens: 1, ExactHalves: b.flushesHalves("MatMul")}
 	for v.Tokens < rows {
 		v.Tokens *= 2
 	}
-	if v.Tokens > 1 {
-		v.Rows = 2
+	if v.Blocks() {
+		own := 4 // rows of each group of threads
+		v.Threads = max(shaders.BlockLanes, min(128, b.limits.Invocations/shaders.BlockLanes*shaders.BlockLanes))
+		if v.Tokens > 1 {
+			own = 2
+		}
+		v.Rows = own * v.Threads / shaders.BlockLanes
+	}
+	if b.tune.threads > 0 && (v.Tokens == 1 || b.tune.rows <= 2) {
+		v.Threads, v.Rows = b.tune.threads, b.tune.rows
+		if v.Blocks() {
+			v.Rows *= v.Threads / shaders.BlockLanes
+		}
 	}
 	return v
 }
 
 // tuning forces variants, for measurements; the zero value chooses by shape.
 type tuning struct {
-	threads, rows int
+	threads, rows int // of a workgroup, and of each group of threads in it that shares rows
 	tile          shaders.Tile
 }
 

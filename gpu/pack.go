@@ -12,21 +12,20 @@ import (
 )
 
 // Packed weights. A row is cut into groups, and a group into 32 lanes of one vec4<u32> each, so that neighbouring threads
-// read neighbouring words of the weights and neighbouring elements of x; scales stand in a buffer of their own. The values
-// are those of the file's encoding, only their places are others. A row whose length is no whole number of groups ends in
-// weights of scale 0.
+// read neighbouring words; scales stand in a buffer of their own. The values are those of the file's encoding, only their places
+// are others. A row whose length is no whole number of groups ends in weights of scale 0.
 //
-// Component c of lane l, in groups of
+// Q8_0, groups of 512: component c of lane l holds four weights from 128c + 4l on, a byte each. Then neighbouring threads read
+// neighbouring elements of x.
 //
-//	512  Q8_0        four weights from 128c + 4l on, a byte each
-//	1024 Q4_0, Q4_K  four weights from 256c + 4l on, in the low halves of the bytes, and four from 256c + 128 + 4l on, in the high
+// Q4_0 and Q4_K, groups of 1024: lane l holds weights 32l to 32l+31, which share a scale. Component c has 8c to 8c+7, and of
+// these element e in the four bits from 8(e/4) + nibblePlace[e%4] on: a pair of elements lies 16 bits apart, as two halves do.
 //
-// and the scales of a group
+// The scales of a group are
 //
 //	Q8_0  8 words   d of the block at 128c + 32b: f16 number 4b + c
-//	Q4_0  16 words  d of the blocks at 256c + 32b and 256c + 128 + 32b: word 4b + c, low and high half
-//	Q4_K  20 words  of the sub-blocks at the same places: word 4b + c, bytes scale, min, scale, min; d and dmin of the
-//	                super-block at 256c: word 16 + c, low and high half
+//	Q4_0  16 words  d of lane l: f16 number l
+//	Q4_K  20 words  of lane l the bytes scale, min: half-word l; d and dmin of the super-block at 256c: word 16 + c, low and high half
 
 // packing is how rows of one format are packed.
 type packing struct {
@@ -74,26 +73,6 @@ func (k Pack) takes(p packing, n int) bool {
 	return k == PackAlways || k == PackAuto && p.groups(n)*p.group-n <= n/8
 }
 
-// subnormalHalves tells whether a half among the scales of the blocks, or among the elements of an F16 weight, is
-// subnormal: kernels convert such halves by another way, which costs more.
-func subnormalHalves(f backend.Format, data []byte) bool {
-	var offsets []int // of halves in a block
-	switch f {
-	case backend.F16, backend.Q4_0, backend.Q8_0:
-		offsets = []int{0}
-	case backend.Q4_K:
-		offsets = []int{0, 2}
-	}
-	for from := 0; from < len(data) && offsets != nil; from += f.BlockBytes() {
-		for _, o := range offsets {
-			if h := binary.LittleEndian.Uint16(data[from+o:]); h&0x7c00 == 0 && h&0x3ff != 0 {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 func packQ8_0(quants, scales []uint32, row []byte) {
 	clear(quants)
 	clear(scales)
@@ -108,45 +87,51 @@ func packQ8_0(quants, scales []uint32, row []byte) {
 	}
 }
 
+// nibblePlace is where in 24 bits four elements of four bits lie.
+var nibblePlace = [4]int{0, 16, 4, 20}
+
+// spread puts the low halves of the bytes of a and b, eight elements in all, where a component has them.
+func spread(a, b uint32) (word uint32) {
+	for e, place := range nibblePlace {
+		word |= (a >> (8 * e) & 15) << place
+		word |= (b >> (8 * e) & 15) << (8 + place)
+	}
+	return word
+}
+
 func packQ4_0(quants, scales []uint32, row []byte) {
 	clear(quants)
 	clear(scales)
 	for b := 0; len(row) > 0; b, row = b+1, row[18:] {
-		g, c, high, lane := b/32, b%32/8, b%8/4, b%4
-		q, qs := quants[g*quantWords:], row[2:18]
-		for w := range 8 {
-			q[(lane*8+w)*4+c] |= nibbles(qs, w) << (4 * high)
+		g, lane := b/32, b%32
+		q := quants[g*quantWords+lane*4:]
+		// The low halves of the 16 bytes are elements 0 to 15, the high ones 16 to 31.
+		for c := range 4 {
+			v := row[2+8*(c%2):]
+			lo, hi := binary.LittleEndian.Uint32(v), binary.LittleEndian.Uint32(v[4:])
+			q[c] = spread(lo>>(4*(c/2)), hi>>(4*(c/2)))
 		}
-		scales[g*16+lane*4+c] |= uint32(binary.LittleEndian.Uint16(row)) << (16 * high)
+		scales[g*16+lane/2] |= uint32(binary.LittleEndian.Uint16(row)) << (16 * (lane % 2))
 	}
-}
-
-// nibbles returns weights 4w to 4w+3 of a Q4_0 block, in the low halves of the bytes of a word.
-func nibbles(qs []byte, w int) uint32 {
-	v := binary.LittleEndian.Uint32(qs[w%4*4:])
-	if w >= 4 {
-		v >>= 4
-	}
-	return v & 0x0f0f0f0f
 }
 
 func packQ4_K(quants, scales []uint32, row []byte) {
 	clear(quants)
 	clear(scales)
 	for b := 0; len(row) > 0; b, row = b+1, row[144:] {
-		g, c := b/4, b%4
-		q, s := quants[g*quantWords:], scales[g*20:]
-		s[16+c] = binary.LittleEndian.Uint32(row)
+		g, s := b/4, scales[b/4*20:]
+		s[16+b%4] = binary.LittleEndian.Uint32(row)
 		for sub := range 8 {
-			high, lane := sub/4, sub%4
+			lane := b%4*8 + sub
+			q := quants[g*quantWords+lane*4:]
 			// A pair of sub-blocks shares 32 bytes, the even one in their low halves.
 			qs := row[16+sub/2*32:]
-			for w := range 8 {
-				v := binary.LittleEndian.Uint32(qs[4*w:]) >> (4 * (sub % 2)) & 0x0f0f0f0f
-				q[(lane*8+w)*4+c] |= v << (4 * high)
+			for c := range 4 {
+				lo, hi := binary.LittleEndian.Uint32(qs[8*c:]), binary.LittleEndian.Uint32(qs[8*c+4:])
+				q[c] = spread(lo>>(4*(sub%2)), hi>>(4*(sub%2)))
 			}
 			scale, low := scaleQ4K(row[4:16], sub)
-			s[lane*4+c] |= (uint32(scale) | uint32(low)<<8) << (16 * high)
+			s[lane/2] |= (uint32(scale) | uint32(low)<<8) << (16 * (lane % 2))
 		}
 	}
 }

@@ -19,7 +19,6 @@ type weight struct {
 	format  backend.Format
 	rows, n int
 	packing *packing // nil: the rows lie as in the file
-	exact   bool     // a scale, or an element of an F16 weight, is a subnormal half
 	chunks  []chunk
 	joint   *joint // what it is stored in with others, or nil
 	freed   bool
@@ -75,7 +74,7 @@ func (b *Backend) LoadWeight(name string, f backend.Format, rows, n int, data []
 		b.fail(op, fmt.Errorf("%s: %w", name, err))
 		return nil
 	}
-	w := &weight{owner: b, name: name, format: f, rows: rows, n: n, exact: subnormalHalves(f, data)}
+	w := &weight{owner: b, name: name, format: f, rows: rows, n: n}
 	var most int
 	w.packing, most = b.weightLayout(f, rowBytes, n)
 	for lo := 0; lo < rows && b.err == nil; lo += most {

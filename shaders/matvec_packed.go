@@ -7,25 +7,57 @@ import "strconv"
 type MatVecPacked struct {
 	Format      string
 	Threads     int    // of a workgroup: 32, 64 or 128
-	Rows        int    // weight rows that a workgroup multiplies; even where Act is set
+	Rows        int    // weight rows that a workgroup multiplies; even where Act is set, as many for each 32 threads of Blocks
 	Tokens      int    // rows of x that it multiplies them with, at most
 	Parts       bool   // outputs go to up to three places
 	Act         string // "silu" or "gelu_tanh": the weight is gate over up, and act(gate) * up is made as well
-	ExactHalves bool   // some scale, or element of an F16 weight, is a subnormal half
+	ExactHalves bool   // the device's own conversion takes subnormal halves for zero
+}
+
+// Blocks tells whether a unit is a block of 32 elements, which 32 threads share rows of; see blocks.tmpl.
+func (v MatVecPacked) Blocks() bool { return v.Format == "Q4_0" || v.Format == "Q4_K" }
+
+// BlockLanes is how many threads share a row of blocks.
+const BlockLanes = 32
+
+// lanes returns how many threads share a row.
+func (v MatVecPacked) lanes() int {
+	if v.Blocks() {
+		return BlockLanes
+	}
+	return v.Threads
+}
+
+// staged returns how many blocks of x are staged at a time: with several rows of x their values take the registers, and each
+// thread has one.
+func (v MatVecPacked) staged() int {
+	if v.Tokens == 1 {
+		return 2 * BlockLanes
+	}
+	return BlockLanes
 }
 
 // Storage returns the workgroup memory it needs, in bytes.
-func (v MatVecPacked) Storage() int { return 4 * v.Rows * v.Tokens * v.Threads }
+func (v MatVecPacked) Storage() int {
+	bytes := 4 * v.Rows * v.Tokens * v.lanes()
+	if v.Blocks() {
+		bytes += 16 * 9 * v.staged()
+	}
+	return bytes
+}
 
 // Program implements Variant.
 func (v MatVecPacked) Program() Program {
 	defines := formatDefine(v.Format)
-	for name, n := range map[string]int{"WG_SIZE": v.Threads, "ROWS": v.Rows, "TOKENS": v.Tokens} {
-		defines[name] = strconv.Itoa(n) + "u"
+	sizes := map[string]int{"WG_SIZE": v.Threads, "ROWS": v.Rows, "TOKENS": v.Tokens, "LANES": v.lanes()}
+	defines["SCALE_TYPE"] = "vec2<u32>"
+	if v.Blocks() {
+		defines["BLOCKS"], defines["SCALE_TYPE"] = "1", "u32"
+		sizes["UNITS"], sizes["TILE_VECTORS"] = v.staged(), 9*v.staged()
+		sizes["LOADS"] = v.staged() * v.Rows / v.Threads
 	}
-	defines["SCALE_TYPE"] = "vec4<u32>"
-	if v.Format == "Q8_0" {
-		defines["SCALE_TYPE"] = "vec2<u32>"
+	for name, n := range sizes {
+		defines[name] = strconv.Itoa(n) + "u"
 	}
 	if v.Tokens == 1 {
 		defines["ONE_TOKEN"] = "1"

@@ -1,5 +1,5 @@
 // dst[t, o] = sum over k of x[t, k] * w[o, k] for few rows of x, w packed (gpu/pack.go) or of whole elements. A workgroup
-// of WG_SIZE threads makes ROWS outputs for each of up to TOKENS rows of x: its threads share out the units of a row, a
+// of WG_SIZE threads makes ROWS outputs for each of up to TOKENS rows of x: LANES threads share out the units of a row, a
 // vec4<u32> each, and add up what they found.
 //
 // PARTS: w is several matrices one under the other, whose outputs go to two or three places. GATED: it is two, gate and
@@ -43,8 +43,11 @@ struct MatVecPackedParams {
 @group(0) @binding(4) var<uniform> params: MatVecPackedParams;
 #endif
 
+const GROUPS: u32 = WG_SIZE / LANES; // of threads, with rows of their own
+const OWN: u32 = ROWS / GROUPS;      // rows of a group
+const OWN_SUMS: u32 = OWN * TOKENS;
 const SUMS: u32 = ROWS * TOKENS;
-const PARTIALS: u32 = SUMS * WG_SIZE;
+const PARTIALS: u32 = SUMS * LANES;
 const TEAM: u32 = 8u; // threads that add up one sum's partials, in two steps
 
 var<workgroup> partial: array<f32, PARTIALS>;
@@ -88,15 +91,59 @@ fn matvec_packed(
     if (base >= params.m) {
         return;
     }
-    var sums: array<f32, SUMS>;
+    var sums: array<f32, OWN_SUMS>;
+    let lane = lid % LANES;
+    let own = lid / LANES * OWN; // first of the group's rows
+#if defined(BLOCKS)
+    for (var u0 = 0u; u0 < params.units; u0 = u0 + UNITS) {
+        // Weights are on their way while x is staged.
+        var q: array<vec4<u32>, LOADS>;
+        var s: array<vec2<f32>, LOADS>;
+        for (var h = 0u; h < UNITS / LANES; h = h + 1u) {
+            let u = min(u0 + h * LANES + lane, params.units - 1u); // past the last, x is zero
+            for (var r = 0u; r < OWN; r = r + 1u) {
+                let i = weight_row(base, own + r) * params.units + u;
+                q[h * OWN + r] = w[i];
+                s[h * OWN + r] = unit_scale(i);
+            }
+        }
+#ifdef ONE_TOKEN
+        workgroupBarrier();
+        stage(params.x_off4, u0, params.k4, lid);
+        workgroupBarrier();
+        for (var h = 0u; h < UNITS / LANES; h = h + 1u) {
+            let xs = staged(h * LANES + lane);
+            let sum = sum_of(xs);
+            for (var r = 0u; r < OWN; r = r + 1u) {
+                sums[r] = sums[r] + dot_unit(q[h * OWN + r], s[h * OWN + r], xs, sum);
+            }
+        }
+#else
+        var values: array<Values, OWN>;
+        for (var r = 0u; r < OWN; r = r + 1u) {
+            values[r] = unit_values(q[r], s[r]);
+        }
+        for (var t = 0u; t < TOKENS; t = t + 1u) {
+            workgroupBarrier();
+            // Rows past the last are the last again.
+            stage(params.x_off4 + min(t, params.tokens - 1u) * params.x_stride4, u0, params.k4, lid);
+            workgroupBarrier();
+            let xs = staged(lane);
+            for (var r = 0u; r < OWN; r = r + 1u) {
+                sums[r * TOKENS + t] = sums[r * TOKENS + t] + dot_values(values[r], xs);
+            }
+        }
+#endif
+    }
+#else
     for (var u = lid; u < params.units; u = u + WG_SIZE) {
 #ifdef ONE_TOKEN
         let xs = with_sums(load_x(params.x_off4, u, params.k4));
-        for (var r = 0u; r < ROWS; r = r + 1u) {
+        for (var r = 0u; r < OWN; r = r + 1u) {
             sums[r] = sums[r] + dot_unit(weight_row(base, r) * params.units + u, xs);
         }
 #else
-        for (var r = 0u; r < ROWS; r = r + 1u) {
+        for (var r = 0u; r < OWN; r = r + 1u) {
             let w = load_w(weight_row(base, r) * params.units + u, u);
             for (var t = 0u; t < TOKENS; t = t + 1u) {
                 // Rows past the last are the last again.
@@ -107,15 +154,16 @@ fn matvec_packed(
         }
 #endif
     }
-    for (var i = 0u; i < SUMS; i = i + 1u) {
-        partial[i * WG_SIZE + lid] = sums[i];
+#endif
+    for (var i = 0u; i < OWN_SUMS; i = i + 1u) {
+        partial[(own * TOKENS + i) * LANES + lane] = sums[i];
     }
     workgroupBarrier();
     // TEAM threads a sum, as far as there are threads, in rounds.
     for (var i = lid; i < SUMS * TEAM; i = i + WG_SIZE) {
-        let first = i / TEAM * WG_SIZE + i % TEAM;
+        let first = i / TEAM * LANES + i % TEAM;
         var sum = 0.0;
-        for (var j = 0u; j < WG_SIZE; j = j + TEAM) {
+        for (var j = 0u; j < LANES; j = j + TEAM) {
             sum = sum + partial[first + j];
         }
         // Within a team each thread reads and writes places of its own: i % TEAM + multiples of TEAM.
@@ -144,7 +192,7 @@ fn matvec_packed(
 fn total(i: u32) -> f32 {
     var sum = 0.0;
     for (var j = 0u; j < TEAM; j = j + 1u) {
-        sum = sum + partial[i * WG_SIZE + j];
+        sum = sum + partial[i * LANES + j];
     }
     return sum;
 }

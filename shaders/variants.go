@@ -19,7 +19,7 @@ func Variants(formats ...string) []Variant {
 		vs = append(vs, Embed{f, true}, MatMul{f, true, Tile{64, 64, 16}}, ExpertMatMul{f, true})
 	}
 	for _, f := range []string{"F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_K"} {
-		v := MatVecPacked{Format: f, Threads: 64, Rows: 2, Tokens: 1}
+		v := MatVecPacked{Format: f, Threads: 64, Rows: 4, Tokens: 1}
 		many, parts, gated, exact := v, v, v, v
 		many.Tokens, parts.Parts, gated.Act, exact.ExactHalves = 8, true, "silu", true
 		vs = append(vs, v, many, parts, gated, exact)
