@@ -54,7 +54,7 @@ func (b *Backend) rmsNorm(op string, dst, src, residual, w backend.Tensor, eps f
 	if add {
 		bound = append(bound, b.bindSpan(op, residual))
 	}
-	form := b.normForm(dst.N, src.Stride, dst.Stride)
+	form := b.normForm(shaders.NormShape{N: dst.N, Aligned: src.Stride%4 == 0 && dst.Stride%4 == 0})
 	p := shaders.RMSNormBatchParams{
 		N: u32(dst.N), EpsBits: math.Float32bits(eps), SrcStride: u32(src.Stride), DstStride: u32(dst.Stride),
 	}
@@ -69,10 +69,8 @@ func (b *Backend) rmsNorm(op string, dst, src, residual, w backend.Tensor, eps f
 	b.writeBack(op, bound[1])
 }
 
-// normForm returns how to run a norm of rows of n floats, with two offsets or strides in use: as Options.NormVariant asks
-// where that is possible.
-func (b *Backend) normForm(n, place1, place2 int) shaders.NormForm {
-	s := shaders.NormShape{N: n, Aligned: place1%4 == 0 && place2%4 == 0}
+// normForm returns how to run a norm: as Options.NormVariant asks where that is possible.
+func (b *Backend) normForm(s shaders.NormShape) shaders.NormForm {
 	if f, ok := b.normVariant.Form(s, b.maxThreads); ok {
 		return f
 	}
@@ -200,6 +198,6 @@ func (b *Backend) FusedResidualRMSNorm(f backend.FusedNorm) {
 	for _, x := range all {
 		offsets |= x.t.Off // a multiple of 4 where all of them are
 	}
-	v := shaders.FusedResidualRMSNorm{Tee: f.Sum.Valid(), Form: b.normForm(n, n, offsets)}
+	v := shaders.FusedResidualRMSNorm{Tee: f.Sum.Valid(), Form: b.normForm(shaders.NormShape{N: n, Aligned: n%4 == 0 && offsets%4 == 0, Arena: true})}
 	b.dispatch(op, v, p, p.Grid(), whole(arena))
 }

@@ -136,10 +136,10 @@ func TestNormVariantOption(t *testing.T) {
 		t.Errorf("from the options: found %v, expected %v", b.normVariant, want)
 	}
 	// Where the variant cannot run a shape, the choice is the usual one.
-	if got, want := b.normForm(20000, 20000, 1), shaders.ChooseRMSNorm(shaders.NormShape{N: 20000}, b.maxThreads); got != want {
+	if got, want := b.normForm(shaders.NormShape{N: 20000}), shaders.ChooseRMSNorm(shaders.NormShape{N: 20000}, b.maxThreads); got != want {
 		t.Errorf("rows of 20000: found %+v, expected %+v", got, want)
 	}
-	if got := b.normForm(16384, 16384, 0); got != (shaders.NormForm{Threads: 512, Held: 32, Whole: true}) {
+	if got := b.normForm(shaders.NormShape{N: 16384, Aligned: true}); got != (shaders.NormForm{Threads: 512, Held: 32, Whole: true}) {
 		t.Errorf("rows of 16384: found %+v", got)
 	}
 	for _, name := range []string{"vec4", "vec4-held-96", "vec4-held-2048", "vec4-held-256 ", "Vec4-held-256"} {

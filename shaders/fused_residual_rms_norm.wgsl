@@ -87,8 +87,10 @@ fn fused_residual_rms_norm(
     if (params.has_bias != 0u) {
         add_row(params.bias_off, 0u, lid, &v);
     }
+#ifdef VEC4
     var gamma = read_row(params.gamma_off, 0u, lid);
     var beta = read_row(params.beta_off, 0u, lid);
+#endif
 #ifdef TEE
     for (var k = 0u; k < HELD; k = k + 1u) {
         let i = lid + k * WG_SIZE;
@@ -101,7 +103,13 @@ fn fused_residual_rms_norm(
     for (var k = 0u; k < HELD; k = k + 1u) {
         let i = lid + k * WG_SIZE;
         if (in_row(i)) {
+#ifdef VEC4
             arena[at(params.out_off, row, i)] = v[k] * factors.x * factors.y * gamma[k] + beta[k];
+#else
+            // Without fours there are too many registers to have these beforehand.
+            let y = v[k] * factors.x * factors.y;
+            arena[at(params.out_off, row, i)] = y * arena[at(params.gamma_off, 0u, i)] + arena[at(params.beta_off, 0u, i)];
+#endif
         }
     }
 #else

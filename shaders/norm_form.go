@@ -40,6 +40,7 @@ func (f NormForm) defines(other map[string]string) map[string]string {
 type NormShape struct {
 	N       int  // row length in floats
 	Aligned bool // every offset and stride in use is a multiple of 4 floats
+	Arena   bool // the kernel is the arena's, which has more to read at a time
 }
 
 // What a workgroup keeps in registers at most. Twice as much again is under way while it reads, and a card's register file
@@ -142,12 +143,18 @@ func (f NormForm) additions(n int) int {
 // than 1,024 floats that are not made of fours, it is the zero form, which asks for 256.
 //
 // Fours and registers are taken where they can be. There are 256 threads, 512 where those could not hold the row, and fewer
-// while half as many would still find two fours each. How many rows there are changes nothing, so that the norm of
+// while half as many would still find two fours each; the arena's kernel takes 512 and 1,024 for long rows that are not made of
+// fours. How many rows there are changes nothing, so that the norm of
 // a token does not depend on its batch, to the bit.
 func ChooseRMSNorm(s NormShape, maxThreads int) NormForm {
 	v := NormVariant{Vec4: s.N%4 == 0 && s.Aligned, Held: true, Threads: 256}
 	if s.N > maxHeldFloats*v.Threads && maxThreads >= 512 {
 		v.Threads = 512
+	}
+	if s.Arena && !v.Vec4 {
+		for v.Threads < maxNormThreads && 2*v.Threads <= maxThreads && s.N > 8*v.Threads {
+			v.Threads *= 2
+		}
 	}
 	for v.Threads > minNormThreads && (s.N <= 4*v.Threads || v.Threads > maxThreads) {
 		v.Threads /= 2

@@ -41,8 +41,20 @@ func TestChooseRMSNorm(t *testing.T) {
 		{"too wide and odd", 32769, true, 2048, NormForm{256, single, 0, false}},
 	}
 	for _, tt := range tests {
-		if got := ChooseRMSNorm(NormShape{tt.n, tt.aligned}, tt.threads); got != tt.want {
+		if got := ChooseRMSNorm(NormShape{N: tt.n, Aligned: tt.aligned}, tt.threads); got != tt.want {
 			t.Errorf("%s: found %+v, expected %+v", tt.name, got, tt.want)
+		}
+		arena := tt.want
+		switch tt.name {
+		case "4095":
+			arena = NormForm{512, single, 8, false}
+		case "4096, unaligned":
+			arena = NormForm{512, single, 8, true}
+		case "8193":
+			arena = NormForm{1024, single, 9, false}
+		}
+		if got := ChooseRMSNorm(NormShape{N: tt.n, Aligned: tt.aligned, Arena: true}, tt.threads); got != arena {
+			t.Errorf("%s, arena: found %+v, expected %+v", tt.name, got, arena)
 		}
 	}
 }
@@ -52,7 +64,7 @@ func TestChooseRMSNormCoversRows(t *testing.T) {
 	for n := 1; n < 40000; n += 1 + n/16 {
 		for _, threads := range []int{256, 512, 1024} {
 			for _, aligned := range []bool{false, true} {
-				f := ChooseRMSNorm(NormShape{n, aligned}, threads)
+				f := ChooseRMSNorm(NormShape{N: n, Aligned: aligned, Arena: n%2 == 0}, threads)
 				room, last := f.Held*f.Threads*f.lanes(), (f.Held-1)*f.Threads*f.lanes()
 				if f.Threads > threads || f.Held > 0 && (room < n || last >= n) || f.Whole != (room == n) {
 					t.Errorf("rows of %d, aligned %v, up to %d threads: %+v", n, aligned, threads, f)
@@ -94,13 +106,13 @@ func TestNormVariantForm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ok := v.Form(NormShape{tt.n, tt.aligned}, tt.threads)
+		got, ok := v.Form(NormShape{N: tt.n, Aligned: tt.aligned}, tt.threads)
 		if got != tt.want || ok != (tt.want != NormForm{}) {
 			t.Errorf("%s, rows of %d, aligned %v, up to %d threads: found %+v, %v, expected %+v",
 				tt.name, tt.n, tt.aligned, tt.threads, got, ok, tt.want)
 		}
 	}
-	if f, ok := (NormVariant{}).Form(NormShape{4096, true}, 1024); ok {
+	if f, ok := (NormVariant{}).Form(NormShape{N: 4096, Aligned: true}, 1024); ok {
 		t.Errorf("no variant: found %+v", f)
 	}
 }
@@ -133,7 +145,7 @@ func TestNormForms(t *testing.T) {
 	}
 	for _, nv := range NormVariants() {
 		for _, n := range []int{128, 256, 1028, 4096, 16384} {
-			f, ok := nv.Form(NormShape{n, true}, maxNormThreads)
+			f, ok := nv.Form(NormShape{N: n, Aligned: true}, maxNormThreads)
 			if !ok {
 				continue
 			}
