@@ -15,7 +15,7 @@ test: setup     ## run all tests, and say how many ran and what was skipped
 
 test-all: test  ## the tests, every variant of the norm kernels, and the race detector for what runs goroutines
 	CERA_ALL_VARIANTS=1 go test -timeout 30m -run ConformanceNorms ./gpu
-	go test -race -timeout 30m ./backend/... ./check ./cpu ./trace ./layers ./gguf ./weights ./shaders
+	go test -race -timeout 30m ./backend/... ./check ./cpu ./cpufast ./trace ./layers ./gguf ./weights ./shaders
 
 check: lint test ## everything CI checks
 

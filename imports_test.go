@@ -18,6 +18,7 @@ const importTable = `
 	weights:      gguf backend
 	layers:       backend weights
 	cpu:          backend weights
+	cpufast:      backend cpu weights
 	gpu:          backend shaders
 	trace:        backend
 	check:        trace backend layers cpu
@@ -29,7 +30,7 @@ const importTable = `
 	grammar:
 	chat:         gguf
 	sample:
-	engine:       backend check cpu gguf gpu internal/storymodel layers sample tinymodel tokenizer trace weights
+	engine:       backend check cpu cpufast gguf gpu internal/storymodel layers sample tinymodel tokenizer trace weights
 	cmd/cera-run: engine check trace tokenizer sample gguf chat grammar
 	.:
 `

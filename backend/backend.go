@@ -121,7 +121,7 @@ type Backend interface {
 
 // Info describes the device behind a backend.
 type Info struct {
-	Backend  string `json:"backend"`           // "cpu" or "gpu"
+	Backend  string `json:"backend"`           // "cpu", "cpu-fast" or "gpu"
 	Adapter  string `json:"adapter"`           // the adapter's or processor's name
 	Driver   string `json:"driver,omitempty"`  // driver name and version, or API
 	Software bool   `json:"software"`          // the ops run on the processor's cores

@@ -163,6 +163,13 @@ func (b *Backend) Attention(dst, q backend.Tensor, c backend.KV, pos backend.Ten
 		}
 		sinks = sm.row(0)
 	}
+	if b.kernels.Attend != nil {
+		b.kernels.Attend(Attend{
+			Attention: p, Rows: q.Rows, Dst: d.f, DstStride: d.stride, Q: qm.f, QStride: qm.stride, K: km.u, KStride: km.stride,
+			V: vm.u, VStride: vm.stride, Half: c.Half, Pos: ps.urow(0), SinkScores: sinks,
+		})
+		return
+	}
 	base := 0 // position of the first row
 	if c.Half {
 		lo, hi := visible(ps.urow(0), p.Window)

@@ -1,9 +1,10 @@
-// Package cpu is the backend in pure Go: the default without a GPU, and the reference that the others are compared
-// with. It stores float32, accumulates in float64, and shares rows out among all cores; the result of an op does not
-// depend on the number of cores.
+// Package cpu is the backend in pure Go, and the reference that the others are compared with. It stores float32,
+// accumulates in float64, and shares rows out among all cores; the result of an op does not depend on the number of cores.
+// With Kernels it is another backend, which has all but a few ops in common.
 package cpu
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime"
@@ -15,7 +16,8 @@ import (
 
 // Backend runs ops on the processor, each to its end before the call returns.
 type Backend struct {
-	err error // first error since the last Flush or Read that returned one
+	err     error // first error since the last Flush or Read that returned one
+	kernels Kernels
 }
 
 var _ backend.Backend = (*Backend)(nil)
@@ -37,9 +39,9 @@ const maxWords = math.MaxInt32
 
 func (b *Backend) Info() backend.Info {
 	return backend.Info{
-		Backend:  "cpu",
+		Backend:  cmp.Or(b.kernels.Backend, "cpu"),
 		Adapter:  fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
-		Driver:   "pure Go, float64 accumulation",
+		Driver:   cmp.Or(b.kernels.Driver, "pure Go, float64 accumulation"),
 		Software: true,
 		MaxBytes: 4 * maxWords,
 	}

@@ -88,6 +88,10 @@ func (b *Backend) Act(dst, src backend.Tensor, act backend.Activation) {
 		b.fail(op, "activation %d is not one of a single operand", act)
 		return
 	}
+	if b.kernels.Act != nil {
+		elementwise(dst, func(r int) { b.kernels.Act(act, d.row(r), s.row(r), nil) })
+		return
+	}
 	elementwise(dst, func(r int) {
 		out := d.row(r)
 		for i, v := range s.row(r) {
@@ -112,6 +116,10 @@ func (b *Backend) GatedAct(dst, gate, up backend.Tensor, act backend.Activation)
 			return
 		}
 		f = func(gate, up float64) float64 { return a(gate) * up }
+	}
+	if b.kernels.Act != nil {
+		elementwise(dst, func(r int) { b.kernels.Act(act, d.row(r), g.row(r), u.row(r)) })
+		return
 	}
 	elementwise(dst, func(r int) {
 		out, gr, ur := d.row(r), g.row(r), u.row(r)

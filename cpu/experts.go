@@ -108,6 +108,18 @@ func (b *Backend) ExpertMatMul(dst, x backend.Tensor, wt backend.Weight, ids bac
 		}
 		slots[id] = append(slots[id], s)
 	}
+	if b.kernels.MatMul != nil {
+		var list []Product
+		for _, e := range used {
+			p := Product{W: w.matrix, Lo: e * m, Hi: (e + 1) * m, X: xm.f, Stride: xm.stride, Dst: d.f}
+			for _, s := range slots[e] {
+				p.From, p.At = append(p.From, s/share), append(p.At, s*d.stride)
+			}
+			list = append(list, p)
+		}
+		b.kernels.MatMul(list)
+		return
+	}
 	// A weight row is decoded once and meets every slot of its expert.
 	parallel(len(used)*m, 1+(1<<14)/w.n, func(lo, hi int) {
 		row := make([]float32, w.n)

@@ -2,7 +2,7 @@ package cpu
 
 import "cera/backend"
 
-// Join does nothing: weights are read a row at a time.
+// Join does nothing: weights are read where they are.
 func (b *Backend) Join(...backend.Weight) {}
 
 func (b *Backend) MatMuls(dst []backend.Tensor, x backend.Tensor, w []backend.Weight) {
@@ -10,7 +10,11 @@ func (b *Backend) MatMuls(dst []backend.Tensor, x backend.Tensor, w []backend.We
 		b.fail("matmuls", "%d outputs for %d weights", len(dst), len(w))
 		return
 	}
-	backend.MatMulEach(b, dst, x, w)
+	if b.kernels.MatMul == nil {
+		backend.MatMulEach(b, dst, x, w)
+	} else if list, ok := b.products("matmuls", dst, x, w); ok {
+		b.kernels.MatMul(list)
+	}
 }
 
 func (b *Backend) RopeStoreKV(c backend.KV, q, k, v, pos, table backend.Tensor, p backend.RoPE) {
@@ -18,5 +22,6 @@ func (b *Backend) RopeStoreKV(c backend.KV, q, k, v, pos, table backend.Tensor, 
 }
 
 func (b *Backend) GatedMatMul(dst, gate, up, x backend.Tensor, wGate, wUp backend.Weight, act backend.Activation) {
-	backend.MatMulThenAct(b, dst, gate, up, x, wGate, wUp, act)
+	b.MatMuls([]backend.Tensor{gate, up}, x, []backend.Weight{wGate, wUp})
+	b.GatedAct(dst, gate, up, act)
 }

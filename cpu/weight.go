@@ -11,7 +11,8 @@ type weight struct {
 	name    string
 	format  backend.Format
 	rows, n int
-	data    []byte // as in the file
+	data    []byte // as in the file, or nil
+	matrix  Matrix // as the kernels keep it, or nil
 	own     *Backend
 }
 
@@ -24,6 +25,11 @@ func (w *weight) N() int                 { return w.n }
 // cannot fail.
 func (w *weight) decodeRow(dst []float32, r int) error {
 	size := w.format.RowBytes(w.n)
+	if w.matrix != nil {
+		row := make([]byte, size)
+		w.matrix.Row(row, r)
+		return weights.Decode(dst, w.format, row)
+	}
 	return weights.Decode(dst, w.format, w.data[r*size:(r+1)*size])
 }
 
@@ -46,12 +52,18 @@ func (b *Backend) LoadWeight(name string, f backend.Format, rows, n int, data []
 		b.fail("load "+name, "%d bytes for [%d, %d] in %s, expected %d", len(data), rows, n, f, want)
 		return nil
 	}
-	return &weight{name, f, rows, n, bytes.Clone(data), b}
+	w := &weight{name: name, format: f, rows: rows, n: n, own: b}
+	if b.kernels.Pack != nil {
+		w.matrix = b.kernels.Pack(f, rows, n, data)
+	} else {
+		w.data = bytes.Clone(data)
+	}
+	return w
 }
 
 func (b *Backend) FreeWeight(w backend.Weight) {
 	if w, ok := w.(*weight); ok && w != nil {
-		w.data, w.own = nil, nil
+		w.data, w.matrix, w.own = nil, nil, nil
 	}
 }
 
@@ -88,10 +100,14 @@ func (b *Backend) Embed(dst backend.Tensor, table backend.Weight, tokens backend
 
 func (b *Backend) MatMul(dst, x backend.Tensor, wt backend.Weight) {
 	const op = "matmul"
-	w, ok := b.weight(op, wt)
-	d, ok1 := b.mat(op, "dst", dst)
-	xm, ok2 := b.mat(op, "x", x)
-	if !ok || !ok1 || !ok2 || !b.same(op, w.name+": dst", dst, x.Rows, w.rows) || !b.same(op, w.name+": x", x, dst.Rows, w.n) {
+	if b.kernels.MatMul != nil {
+		if list, ok := b.products(op, []backend.Tensor{dst}, x, []backend.Weight{wt}); ok {
+			b.kernels.MatMul(list)
+		}
+		return
+	}
+	w, d, xm, ok := b.matmul(op, dst, x, wt)
+	if !ok {
 		return
 	}
 	// A weight row is decoded once and meets every row of x.
@@ -106,6 +122,15 @@ func (b *Backend) MatMul(dst, x backend.Tensor, wt backend.Weight) {
 			}
 		}
 	})
+}
+
+// matmul checks the operands of a MatMul.
+func (b *Backend) matmul(op string, dst, x backend.Tensor, wt backend.Weight) (w *weight, d, xm mat, ok bool) {
+	w, ok = b.weight(op, wt)
+	d, ok1 := b.mat(op, "dst", dst)
+	xm, ok2 := b.mat(op, "x", x)
+	ok = ok && ok1 && ok2 && b.same(op, w.name+": dst", dst, x.Rows, w.rows) && b.same(op, w.name+": x", x, dst.Rows, w.n)
+	return w, d, xm, ok
 }
 
 // dot returns the inner product of a and b in float64. Four sums run side by side so that additions need not wait

@@ -6,6 +6,7 @@ import (
 
 	"cera/backend"
 	"cera/cpu"
+	"cera/cpufast"
 	"cera/gpu"
 )
 
@@ -21,8 +22,8 @@ func CheckedDevice() string {
 	return "cpu"
 }
 
-// OpenDevice opens the backend that o.Device names: "cpu"; "gpu", the best adapter, a software one included; or
-// "auto", a hardware adapter where there is one, else the cpu.
+// OpenDevice opens the backend that o.Device names: "cpu", the exact reference; "cpu-fast", float32 in vectors; "gpu", the
+// best adapter, a software one included; or "auto", a hardware adapter where there is one, else "cpu-fast".
 func OpenDevice(o Options) (backend.Backend, error) {
 	want := gpu.Options{Adapter: -1, Kernels: o.Kernels}
 	if o.Adapter != nil {
@@ -32,11 +33,14 @@ func OpenDevice(o Options) (backend.Backend, error) {
 		want.Adapter = *o.Adapter
 	}
 	switch o.Device {
-	case "cpu":
+	case "cpu", "cpu-fast":
 		if o.Kernels != "" {
-			return nil, errors.New("kernels: the cpu backend has none in WGSL; use the gpu")
+			return nil, fmt.Errorf("kernels: the %s backend has none in WGSL; use the gpu", o.Device)
 		}
-		return cpu.New(), nil
+		if o.Device == "cpu" {
+			return cpu.New(), nil
+		}
+		return cpufast.New(), nil
 	case "gpu":
 		want.AllowSoftware = true
 		be, err := gpu.Open(want)
@@ -49,13 +53,13 @@ func OpenDevice(o Options) (backend.Backend, error) {
 		if err == nil {
 			return be, nil
 		}
-		// No hardware adapter: the cpu. An adapter that was asked for, or one that is there and fails, is an error.
+		// No hardware adapter: the processor. An adapter that was asked for, or one that is there and fails, is an error.
 		if o.Adapter != nil || o.Kernels != "" || !errors.Is(err, ErrNoDevice) {
 			return nil, deviceError(err)
 		}
-		return cpu.New(), nil
+		return cpufast.New(), nil
 	}
-	return nil, fmt.Errorf("device %q is not one of auto, cpu, gpu", o.Device)
+	return nil, fmt.Errorf("device %q is not one of auto, gpu, cpu, cpu-fast", o.Device)
 }
 
 // Devices lists what a model can run on.
@@ -63,13 +67,14 @@ type Devices struct {
 	Adapters []gpu.AdapterInfo `json:"adapters"`          // in order of preference
 	Problem  string            `json:"problem,omitempty"` // why there are none
 	CPU      backend.Info      `json:"cpu"`
-	Auto     int               `json:"auto"` // index of the adapter that "auto" takes; -1: the cpu
+	CPUFast  backend.Info      `json:"cpu_fast"`
+	Auto     int               `json:"auto"` // index of the adapter that "auto" takes; -1: cpu-fast
 	GPU      int               `json:"gpu"`  // index of the adapter that "gpu" takes; -1: none, an error
 }
 
 // ListDevices lists the adapters and which of them OpenDevice would pick. That there is none is no error.
 func ListDevices() (*Devices, error) {
-	d := &Devices{CPU: cpu.New().Info(), Auto: -1, GPU: -1}
+	d := &Devices{CPU: cpu.New().Info(), CPUFast: cpufast.New().Info(), Auto: -1, GPU: -1}
 	var err error
 	d.Adapters, err = gpu.Adapters()
 	if errors.Is(err, ErrNoDevice) {

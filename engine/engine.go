@@ -17,7 +17,7 @@ import (
 
 // Options says where and how a model runs. The zero value is a good default.
 type Options struct {
-	Device  string         // "auto" (or empty), "cpu" or "gpu"; see OpenDevice
+	Device  string         // "auto" (or empty), "cpu", "cpu-fast" or "gpu"; see OpenDevice
 	Adapter *int           // index into Adapters; nil: the best one
 	Kernels string         // folder of WGSL files that replace the GPU's kernels of the same name; empty: none
 	UBatch  int            // tokens a forward pass takes at most; 0: 512

@@ -176,7 +176,7 @@ func TestFloat64(t *testing.T) {
 	})
 }
 
-// TestQuantized runs every quantized file on both backends: they decode the same values.
+// TestQuantized runs every quantized file on every backend: they decode the same values.
 func TestQuantized(t *testing.T) {
 	needDevice(t, "gpu")
 	dir := shared(t, "models/quantized")
@@ -188,14 +188,16 @@ func TestQuantized(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			traces := map[string]*trace.Trace{}
-			for _, device := range []string{"cpu", "gpu"} {
+			for _, device := range []string{"cpu", "cpu-fast", "gpu"} {
 				got, err := open(t, file, engine.Options{Device: device}).Capture(ctx, tokens, everySite)
 				if err != nil {
 					t.Fatal(err)
 				}
 				traces[device] = got.Trace
 			}
-			t.Logf("largest NMSE %.2g", sameTrace(t, traces["gpu"], traces["cpu"], within(goldenNMSE)))
+			for _, device := range []string{"cpu-fast", "gpu"} {
+				t.Logf("%s: largest NMSE %.2g", device, sameTrace(t, traces[device], traces["cpu"], within(goldenNMSE)))
+			}
 		})
 	}
 }

@@ -318,7 +318,7 @@ func TestHostOnlyFormat(t *testing.T) {
 	eachDevice(t, func(t *testing.T, device string) {
 		e := open(t, model, engine.Options{Device: device})
 		want := note
-		if device == "cpu" {
+		if device != "gpu" {
 			want = nil
 		}
 		if got := e.Notes(); !slices.Equal(got, want) {
@@ -328,7 +328,7 @@ func TestHostOnlyFormat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := slices.Equal(held, exact); got != (device == "cpu") {
+		if got := slices.Equal(held, exact); got != (device != "gpu") {
 			t.Errorf("the values held are those of the file: %v", got)
 		}
 		report, err := e.CheckOps(ctx, engine.DefaultTokens(256, 6), engine.DriftOn, engine.OpFilter{To: 2})

@@ -17,9 +17,9 @@ import (
 
 var ctx = context.Background()
 
-// eachDevice runs f on the cpu and on the best GPU adapter, software included.
+// eachDevice runs f on both cpu backends and on the best GPU adapter, software included.
 func eachDevice(t *testing.T, f func(t *testing.T, device string)) {
-	for _, device := range []string{"cpu", "gpu"} {
+	for _, device := range []string{"cpu", "cpu-fast", "gpu"} {
 		t.Run(device, func(t *testing.T) {
 			needDevice(t, device)
 			f(t, device)

@@ -49,11 +49,12 @@ func printDevices(out io.Writer, d *engine.Devices) error {
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%d KiB\t%d\t%s\n", a.Index, a.Name, a.Type, a.API, a.Driver,
 			limit(a.Limits.MaxBinding), limit(a.Limits.MaxBuffer), a.Limits.WorkgroupStorage>>10, a.Limits.Invocations, picks(i))
 	}
-	cpuPicks := "cpu"
+	fast := "cpu-fast"
 	if d.Auto < 0 {
-		cpuPicks = "auto, cpu"
+		fast = "auto, cpu-fast"
 	}
-	fmt.Fprintf(w, "-\t%s\tcpu\t-\t%s\t-\t-\t-\t-\t%s\n", d.CPU.Adapter, d.CPU.Driver, cpuPicks)
+	fmt.Fprintf(w, "-\t%s\tcpu\t-\t%s\t-\t-\t-\t-\t%s\n", d.CPUFast.Adapter, d.CPUFast.Driver, fast)
+	fmt.Fprintf(w, "-\t%s\tcpu\t-\t%s\t-\t-\t-\t-\tcpu\n", d.CPU.Adapter, d.CPU.Driver)
 	if err := w.Flush(); err != nil {
 		return err
 	}

@@ -37,7 +37,12 @@ type runOptions struct {
 
 func (o *runOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.device, "device", engine.CheckedDevice(), "gpu (the best adapter, software included), auto (a hardware GPU, else the cpu) or cpu")
+	device := "auto"
+	switch cmd.Name() {
+	case "cera-run", "check", "dump": // they are after the numbers, the others after what a model says
+		device = engine.CheckedDevice()
+	}
+	f.StringVar(&o.device, "device", device, "gpu (the best adapter, software included), cpu (exact), cpu-fast, or auto (a hardware GPU, else cpu-fast)")
 	f.IntVar(&o.adapter, "adapter", -1, "number of the GPU adapter, as `N` in \"cera-run devices\"")
 	f.IntVar(&o.ubatch, "ubatch", 512, "tokens a forward pass takes at most; longer inputs run in chunks")
 	f.IntVar(&o.ctx, "ctx", 0, fmt.Sprintf("positions in the KV cache (default the model's, at most %d)", engine.DefaultCtx))
@@ -77,10 +82,8 @@ func (o *runOptions) open(cmd *cobra.Command, args []string) (*engine.Engine, []
 	if err != nil {
 		return nil, nil, fmt.Errorf("--tokens: %w", err)
 	}
-	opts := engine.Options{Device: o.device, UBatch: o.ubatch, Ctx: o.ctx, Norms: norms, KV: kv, Kernels: o.kernels}
-	if cmd.Flags().Changed("adapter") {
-		opts.Adapter = &o.adapter
-	}
+	opts := engine.Options{UBatch: o.ubatch, Ctx: o.ctx, Norms: norms, KV: kv}
+	o.chooseDevice(cmd, &opts)
 	if o.gpuMemory != "" {
 		if opts.GPUMemory, err = parseSize(o.gpuMemory); err != nil {
 			return nil, nil, fmt.Errorf("--gpu-memory: %w", err)
@@ -121,6 +124,17 @@ func (o *runOptions) open(cmd *cobra.Command, args []string) (*engine.Engine, []
 		tokens = engine.DefaultTokens(c.Vocab, min(16, c.Ctx))
 	}
 	return e, tokens, nil
+}
+
+// chooseDevice puts what the flags say of the device into opts.
+func (o *runOptions) chooseDevice(cmd *cobra.Command, opts *engine.Options) {
+	opts.Device, opts.Kernels = o.device, o.kernels
+	if cmd.Flags().Changed("adapter") {
+		opts.Adapter = &o.adapter
+	}
+	if !cmd.Flags().Changed("device") && o.device == "auto" && (opts.Adapter != nil || o.kernels != "") {
+		opts.Device = "gpu" // it is the GPU that was asked for, a software one too
+	}
 }
 
 // tokenizer returns the model's tokenizer, which is made once.
