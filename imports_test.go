@@ -11,7 +11,7 @@ import (
 // WebGPU binding. A package that is not here may not exist.
 const importTable = `
 	backend:
-	backend/backendtest: backend weights check
+	backend/backendtest: backend weights check kernelbench
 	gguf:
 	gguf/gguftest: gguf
 	shaders:
@@ -23,6 +23,7 @@ const importTable = `
 	trace:        backend
 	check:        trace backend layers cpu
 	tinymodel:    gguf backend weights
+	kernelbench:  backend weights
 	internal/storymodel:      backend gguf tokenizer trace weights
 	internal/hostile:         gguf tinymodel
 	internal/storymodel/make: engine gguf internal/storymodel sample tokenizer trace
@@ -30,8 +31,8 @@ const importTable = `
 	grammar:
 	chat:         gguf
 	sample:
-	engine:       backend check cpu cpufast gguf gpu internal/storymodel layers sample tinymodel tokenizer trace weights
-	cmd/cera-run: engine check trace tokenizer sample gguf chat grammar
+	engine:       backend check cpu cpufast gguf gpu internal/storymodel kernelbench layers sample tinymodel tokenizer trace weights
+	cmd/cera-run: engine check kernelbench trace tokenizer sample gguf chat grammar
 	.:
 `
 

@@ -58,6 +58,8 @@ type Backend struct {
 	halves    halfKind        // what the device makes of subnormal halves
 	pace      pace
 	submits   uint64 // so far
+	commands  uint64 // so far
+	prof      profile
 	guards    guards
 	memory    Memory
 	staging   *wgpu.Buffer // for readback
@@ -136,7 +138,8 @@ func (b *Backend) open(a AdapterInfo, o Options) error {
 	}
 	want := requiredLimits(b.adapter.GetLimits().Limits, asked)
 	var dev *wgpu.Device
-	dev, b.events, err = requestDevice(b.adapter, want)
+	b.prof.able = b.adapter.HasFeature(wgpu.FeatureNameTimestampQuery)
+	dev, b.events, err = requestDevice(b.adapter, want, b.prof.able)
 	if err != nil {
 		return fmt.Errorf("adapter %s: %w", a.Name, err)
 	}
@@ -295,6 +298,7 @@ func (b *Backend) release() {
 		b.drop(buf)
 	}
 	clear(b.params)
+	b.prof.release()
 	if b.staging != nil {
 		b.staging.Release()
 		b.staging, b.stagingN = nil, 0

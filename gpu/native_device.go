@@ -83,12 +83,15 @@ static void on_device(unsigned status, WGPUDevice device, char const *message, v
 	}
 }
 
+static unsigned const timestamp_query = 0x00000003;
+
 // Calls back before it returns.
-static void request_device(void *adapter, limits *wanted, device_events *events, answer *a) {
+static void request_device(void *adapter, limits *wanted, int timestamps, device_events *events, answer *a) {
 	required_extras extras = {.chain = {.type = REQUIRED_LIMITS_EXTRAS}, .non_samplers = 1000000}; // the library's default
 	required_limits required = {&extras.chain, *wanted};
 	device_descriptor descriptor = {
 		.label = "cera", .limits = &required, .lost = on_lost, .lost_data = events,
+		.feature_count = timestamps ? 1 : 0, .features = &timestamp_query,
 		.error = {.callback = on_error, .data = events},
 	};
 	wgpuAdapterRequestDevice(adapter, &descriptor, on_device, a);
@@ -143,13 +146,17 @@ func onePointer[T any]() bool {
 	return t.Kind() == reflect.Struct && t.NumField() == 1 && t.Field(0).Type.Kind() == reflect.Pointer
 }
 
-// requestDevice makes a device with limits l.
+// requestDevice makes a device with limits l, and with timestamps if asked.
 //
 // The binding's own call gives C the address of a Go variable to keep for the loss of the device, and nothing for errors that
 // belong to no call, at which the library then ends the process. So the library is called directly, as in createInstance.
-func requestDevice(adapter *wgpu.Adapter, l wgpu.Limits) (*wgpu.Device, events, error) {
+func requestDevice(adapter *wgpu.Adapter, l wgpu.Limits, timestamps bool) (*wgpu.Device, events, error) {
 	if !onePointer[wgpu.Adapter]() || !onePointer[wgpu.Device]() {
-		dev, err := adapter.RequestDevice(&wgpu.DeviceDescriptor{Label: "cera", RequiredLimits: &wgpu.RequiredLimits{Limits: l}})
+		d := &wgpu.DeviceDescriptor{Label: "cera", RequiredLimits: &wgpu.RequiredLimits{Limits: l}}
+		if timestamps {
+			d.RequiredFeatures = []wgpu.FeatureName{wgpu.FeatureNameTimestampQuery}
+		}
+		dev, err := adapter.RequestDevice(d)
 		return dev, events{}, err
 	}
 	want := C.limits{
@@ -183,7 +190,11 @@ func requestDevice(adapter *wgpu.Adapter, l wgpu.Limits) (*wgpu.Device, events, 
 	}
 	e := events{(*C.device_events)(C.calloc(1, C.sizeof_device_events))}
 	var a C.answer
-	C.request_device(*(*unsafe.Pointer)(unsafe.Pointer(adapter)), &want, e.c, &a)
+	asked := C.int(0)
+	if timestamps {
+		asked = 1
+	}
+	C.request_device(*(*unsafe.Pointer)(unsafe.Pointer(adapter)), &want, asked, e.c, &a)
 	if a.device == nil {
 		return nil, e, errors.New("the driver gives no device: " + C.GoString(&a.message[0]))
 	}

@@ -108,6 +108,10 @@ func workOf(params any, grid shaders.Grid) float64 {
 			positions = min(positions, p.Window)
 		}
 		return product(2, p.Rows, p.NHead, p.HeadDim, positions)
+	case shaders.BenchFMAParams: // a few times as fast as a product, which waits for memory
+		return product(16, p.Count, p.Loops)
+	case shaders.BenchPassParams: // as long as a product takes where each word is used by a few rows
+		return product(4*memoryBound, p.Fours)
 	}
 	return 256 * product(grid.X, grid.Y, grid.Z)
 }

@@ -75,13 +75,13 @@ func (b *Backend) dispatch(op string, v shaders.Variant, params any, grid shader
 	if b.err != nil || grid.X == 0 || grid.Y == 0 || grid.Z == 0 {
 		return
 	}
-	if err := b.record(v, params, grid, binds); err != nil {
+	if err := b.record(op, v, params, grid, binds); err != nil {
 		b.fail(op, err)
 	}
 	b.guards.ran(op)
 }
 
-func (b *Backend) record(v shaders.Variant, params any, grid shaders.Grid, binds []binding) error {
+func (b *Backend) record(op string, v shaders.Variant, params any, grid shaders.Grid, binds []binding) error {
 	pipe, err := b.pipeline(v)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (b *Backend) record(v shaders.Variant, params any, grid shaders.Grid, binds
 	if err != nil {
 		return err
 	}
-	s := step{pipe: pipe, group: group, grid: grid, work: workOf(params, grid)}
+	s := step{op: op, variant: v, pipe: pipe, group: group, grid: grid, work: workOf(params, grid), mark: b.prof.open()}
 	b.taped(s)
 	return b.encode(&s)
 }
@@ -125,6 +125,7 @@ func placeParams(prog shaders.Program, binds []binding, params binding) []bindin
 func (b *Backend) counted() error {
 	b.guards.dirty = true
 	b.rec.n++
+	b.commands++
 	if b.rec.n >= maxRecorded {
 		return b.submitRecorded()
 	}
@@ -133,37 +134,30 @@ func (b *Backend) counted() error {
 
 // copyWords records the copy of n words from src to dst, which are different buffers.
 func (b *Backend) copyWords(op string, dst *buffer, dstOff int, src *buffer, srcOff, n int) {
-	b.taped(step{run: func() { b.copyWords(op, dst, dstOff, src, srcOff, n) }})
-	err := b.endPass()
-	if err == nil {
-		var enc *wgpu.CommandEncoder
-		if enc, err = b.encoder(); err == nil {
-			err = enc.CopyBufferToBuffer(src.raw, uint64(srcOff)*wordBytes, dst.raw, uint64(dstOff)*wordBytes, uint64(n)*wordBytes)
+	b.transfer(&step{op: op, what: "copy", mark: b.prof.open(), run: func(enc *wgpu.CommandEncoder) error {
+		err := enc.CopyBufferToBuffer(src.raw, uint64(srcOff)*wordBytes, dst.raw, uint64(dstOff)*wordBytes, uint64(n)*wordBytes)
+		if err != nil {
+			return fmt.Errorf("copy %s to %s: %w", src.name, dst.name, err)
 		}
-	}
-	if err == nil {
-		err = b.counted()
-	}
-	if err != nil {
-		b.fail(op, fmt.Errorf("copy %s to %s: %w", src.name, dst.name, err))
-	}
+		return nil
+	}})
 }
 
 // clearWords records n zero words at word off of buf.
 func (b *Backend) clearWords(op string, buf *buffer, off, n int) {
-	b.taped(step{run: func() { b.clearWords(op, buf, off, n) }})
-	err := b.endPass()
-	if err == nil {
-		var enc *wgpu.CommandEncoder
-		if enc, err = b.encoder(); err == nil {
-			err = enc.ClearBuffer(buf.raw, uint64(off)*wordBytes, uint64(n)*wordBytes)
+	b.transfer(&step{op: op, what: "clear", mark: b.prof.open(), run: func(enc *wgpu.CommandEncoder) error {
+		if err := enc.ClearBuffer(buf.raw, uint64(off)*wordBytes, uint64(n)*wordBytes); err != nil {
+			return fmt.Errorf("clear %s: %w", buf.name, err)
 		}
-	}
-	if err == nil {
-		err = b.counted()
-	}
-	if err != nil {
-		b.fail(op, fmt.Errorf("clear %s: %w", buf.name, err))
+		return nil
+	}})
+}
+
+// transfer records a command that is no dispatch.
+func (b *Backend) transfer(s *step) {
+	b.taped(*s)
+	if err := b.encodeTransfer(s); err != nil {
+		b.fail(s.op, err)
 	}
 }
 
@@ -191,6 +185,9 @@ func (b *Backend) submitRecorded() error {
 	enc := b.rec.enc
 	b.rec = recording{}
 	defer enc.Release()
+	if err == nil {
+		err = b.resolveStamps(enc)
+	}
 	if err != nil {
 		return err
 	}

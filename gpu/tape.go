@@ -16,11 +16,17 @@ type tape struct {
 
 // step is a dispatch, or another command.
 type step struct {
-	pipe  *pipeline
-	group *wgpu.BindGroup
-	grid  shaders.Grid
-	work  float64 // see workOf
-	run   func()  // where pipe is nil
+	op      string
+	variant shaders.Variant
+	pipe    *pipeline
+	group   *wgpu.BindGroup
+	grid    shaders.Grid
+	work    float64 // see workOf
+	mark    *mark   // nil unless the backend profiles
+
+	// Where pipe is nil:
+	what string // "copy" or "clear"
+	run  func(enc *wgpu.CommandEncoder) error
 }
 
 // Record runs f and returns a function that encodes the same commands again, without checks. It must not be used after
@@ -56,10 +62,29 @@ func (b *Backend) Record(f func()) (again func()) {
 
 func (b *Backend) replay(s *step) error {
 	if s.pipe == nil {
-		s.run()
-		return nil
+		return b.encodeTransfer(s)
 	}
 	return b.encode(s)
+}
+
+// encodeTransfer adds a command that is no dispatch.
+func (b *Backend) encodeTransfer(s *step) error {
+	if err := b.endPass(); err != nil {
+		return err
+	}
+	enc, err := b.encoder()
+	if err != nil {
+		return err
+	}
+	if b.prof.on {
+		err = b.timedTransfer(enc, s)
+	} else {
+		err = s.run(enc)
+	}
+	if err != nil {
+		return err
+	}
+	return b.counted()
 }
 
 // taped keeps a step where a tape runs.
@@ -81,6 +106,11 @@ func (b *Backend) encode(s *step) error {
 	if err != nil {
 		return err
 	}
+	if b.prof.on {
+		if b.rec.pass, err = b.timedPass(enc, s); err != nil {
+			return err
+		}
+	}
 	if b.rec.pass == nil {
 		b.rec.pass = enc.BeginComputePass(nil)
 	}
@@ -90,5 +120,10 @@ func (b *Backend) encode(s *step) error {
 	}
 	b.rec.pass.SetBindGroup(0, s.group, nil)
 	b.rec.pass.DispatchWorkgroups(s.grid.X, s.grid.Y, s.grid.Z)
+	if b.prof.on {
+		if err := b.endPass(); err != nil {
+			return err
+		}
+	}
 	return b.counted()
 }

@@ -66,9 +66,17 @@ func (p *pass) offer(v value, bias backend.Tensor) {
 	p.probe.Site(v.name(), t, bias)
 }
 
+// watched tells who watches that a step is done.
+func (p *pass) watched(out value) {
+	if p.s.watch != nil {
+		p.s.watch(out.name(), out.Tensor)
+	}
+}
+
 // did ends a step. It returns the line of the log to complete, or nil.
 func (p *pass) did(kind OpKind, op string, out value, in ...value) *OpSite {
 	p.offer(out, backend.Tensor{})
+	p.watched(out)
 	if p.log == nil {
 		return nil
 	}

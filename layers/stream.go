@@ -106,6 +106,7 @@ func (p *pass) rms(dst, src value, n *Norm, groups int) value {
 // didNorm ends the step of a norm with the weight that was bound to it.
 func (p *pass) didNorm(line NormSite, out value, n *Norm, w backend.Tensor) {
 	p.offer(out, backend.Tensor{})
+	p.watched(out)
 	if p.probe != nil {
 		p.probe.Norm(out.name(), w)
 	}

@@ -172,6 +172,8 @@ func TestParamsMatchTheTemplates(t *testing.T) {
 		{TopKParams{}, TopK{Merge: true}},
 		{DrawParams{}, Draw{}},
 		{AdvanceParams{}, Advance{}},
+		{BenchPassParams{}, BenchPass{}},
+		{BenchFMAParams{}, BenchFMA{}},
 	}
 	for _, tt := range tests {
 		typ := reflect.TypeOf(tt.params)
@@ -284,6 +286,8 @@ func TestGrids(t *testing.T) {
 		{"argmax", ArgMax{}.Grid(ArgMaxParams{Rows: 3, Parts: 64}), Grid{192, 1, 1}},
 		{"argmax, merged", ArgMax{Merge: true}.Grid(ArgMaxParams{Rows: 3, Parts: 64}), Grid{3, 1, 1}},
 		{"advance", AdvanceParams{}.Grid(), Grid{1, 1, 1}},
+		{"memory pass", BenchPassParams{Fours: 257}.Grid(), Grid{2, 1, 1}},
+		{"loop of multiplications", BenchFMAParams{Count: 1 << 20}.Grid(), Grid{4096, 1, 1}},
 		{"combine", CombineParams{Rows: 4, N: 300, Used: 8}.Grid(), Grid{8, 1, 1}},
 	}
 	for _, tt := range tests {

@@ -11,6 +11,7 @@ func Variants(formats ...string) []Variant {
 		Act{Act: "silu"}, Act{Act: "gelu_tanh"},
 		AddBias{}, Add{}, AddGated{}, Scale{}, Softcap{},
 		Route{}, ExpertBias{}, Combine{}, ArgMax{}, ArgMax{Merge: true}, TopK{}, TopK{Merge: true}, Draw{}, Advance{},
+		BenchPass{}, BenchFMA{},
 	}
 	for _, f := range formats {
 		vs = append(vs, Embed{Format: f}, MatVec{f}, MatMul{Format: f, Tile: Tile{64, 64, 16}}, ExpertMatMul{Format: f})

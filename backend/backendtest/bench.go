@@ -6,19 +6,22 @@ import (
 	"time"
 
 	"cera/backend"
+	"cera/kernelbench"
 )
 
 // BenchAll runs the benchmarks on the backend that open returns. Memory-bound ops report GB/s of the tensors they must
 // read and write once, the norms beside "ceiling", an elementwise pass of the same run; matmul reports TFLOP/s.
 func BenchAll(b *testing.B, open func(b *testing.B) backend.Backend) {
 	be := open(b)
-	BenchNorms(b, be, NormBench{})
+	BenchNorms(b, be, nil)
 	for _, rows := range []int{1, 512, 16384} {
 		b.Run(fmt.Sprintf("layer_norm/%dx4096", rows), func(b *testing.B) { benchLayerNorm(b, be, rows, 4096) })
 	}
 	for _, f := range []backend.Format{backend.F16, backend.Q8_0, backend.Q4_0} {
 		for _, rows := range []int{1, 512} {
-			b.Run(fmt.Sprintf("matmul/%s/%dx14336x4096", f, rows), func(b *testing.B) { benchMatMul(b, be, f, rows, 14336, 4096) })
+			b.Run(fmt.Sprintf("matmul/%s/%dx14336x4096", f, rows), func(b *testing.B) {
+				benchCase(b, be, kernelbench.MatMulCase(f, rows, 14336, 4096), nil)
+			})
 			b.Run(fmt.Sprintf("expert_matmul/%s/%dx8of64x1024x2048", f, rows), func(b *testing.B) { benchExperts(b, be, f, rows, 8, 64, 1024, 2048) })
 		}
 	}

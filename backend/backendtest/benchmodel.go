@@ -1,50 +1,19 @@
 package backendtest
 
 import (
-	"bytes"
 	"testing"
 
 	"cera/backend"
-	"cera/weights"
+	"cera/kernelbench"
 )
-
-// benchWeight is a matrix of 64 random rows again and again: zeros would run at another speed. 64 divides m.
-func benchWeight(b *testing.B, f backend.Format, m, k int) []byte {
-	b.Helper()
-	values, value := make([]float32, 64*k), random(4, 1)
-	for i := range values {
-		values[i] = value(0, i)
-	}
-	some := make([]byte, 64*f.RowBytes(k))
-	if err := weights.Encode(some, f, values); err != nil {
-		b.Fatal(err)
-	}
-	return bytes.Repeat(some, m/64)
-}
-
-// benchMatMul cycles through copies of the weight, so that no cache answers.
-func benchMatMul(b *testing.B, be backend.Backend, f backend.Format, rows, m, k int) {
-	data := benchWeight(b, f, m, k)
-	ws := make([]backend.Weight, 4)
-	for i := range ws {
-		ws[i] = be.LoadWeight("bench", f, m, k, data)
-	}
-	x, y := put(be, rows, k, k, random(1, 1)), poisoned(be, rows, m, m)
-	i := 0
-	unit, perOp := "GFLOP/s", 2*float64(rows)*float64(m)*float64(k)
-	if rows == 1 {
-		unit, perOp = "GB/s", float64(m*f.RowBytes(k))
-	}
-	timed(b, be, perOp, unit, func() { be.MatMul(y.t, x.t, ws[i%len(ws)]); i++ })
-	for _, w := range ws {
-		be.FreeWeight(w)
-	}
-	freeAll(x, y)
-}
 
 // benchExperts gives every slot its expert in turn, so that all experts are used alike and no cache answers.
 func benchExperts(b *testing.B, be backend.Backend, f backend.Format, rows, used, experts, m, k int) {
-	w := be.LoadWeight("bench", f, experts*m, k, benchWeight(b, f, experts*m, k))
+	data, err := kernelbench.Matrix(f, experts*m, k)
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := be.LoadWeight("bench", f, experts*m, k, data)
 	slots := rows * used
 	lists := make([]backend.Tensor, experts/used)
 	for i := range lists {

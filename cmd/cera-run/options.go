@@ -48,7 +48,11 @@ func (o *runOptions) flags(cmd *cobra.Command) {
 	f.IntVar(&o.ctx, "ctx", 0, fmt.Sprintf("positions in the KV cache (default the model's, at most %d)", engine.DefaultCtx))
 	f.StringVar(&o.norms, "norms", "auto", "which fused norm kernel runs: batch, arena, or auto for what the model needs")
 	f.StringVar(&o.kv, "kv", "f32", "type of the KV cache's values: f32 or f16, which takes half the memory")
-	f.StringVar(&o.kernels, "kernels", "", "use the WGSL files in `DIR` in place of the kernels of the same name")
+	kernels := "kernels"
+	if cmd.Name() == "bench" { // where --kernels measures them
+		kernels = "kernel-dir"
+	}
+	f.StringVar(&o.kernels, kernels, "", "use the WGSL files in `DIR` in place of the kernels of the same name")
 	o.memoryFlags(cmd)
 	f.BoolVar(&o.quiet, "quiet", false, "no progress, and no table where everything passed")
 }

@@ -17,6 +17,7 @@ import (
 	"cera/chat"
 	"cera/check"
 	"cera/engine"
+	"cera/kernelbench"
 	"cera/trace"
 )
 
@@ -33,7 +34,7 @@ var recordSchemas = map[string]struct {
 	"generate": {generateSchema, nil, []string{"id", "text", "logprob", "top", "schema", "finish", "prompt_tokens", "tokens", "seconds_to_first_token", "decode_tokens_per_s", "prefill_tokens_per_s"}},
 	"logits":   {logitsSchema, []any{nextToken{}}, []string{"schema", "next"}},
 	"embed":    {embedSchema, nil, []string{"schema", "tokens", "mean", "normalized", "rows"}},
-	"bench":    {benchSchema, []any{benchLine{}}, []string{"schema", "results"}},
+	"bench":    {benchSchema, []any{benchLine{}, profiled{}, kernelbench.Report{}}, []string{"schema", "results", "profiles", "kernel_report"}},
 	"chat":     {chatSchema, []any{savedChat{}}, nil},
 	"plan":     {engine.PlanSchema, []any{engine.Plan{}}, nil},
 }
@@ -156,6 +157,7 @@ func records(t *testing.T) map[string][][]byte {
 	cera("embed", 0, "embed", "--device", "cpu", "-p", "Tom")
 	cera("embed", 0, "embed", "--device", "cpu", "-p", "Tom", "--mean", "--normalize")
 	cera("bench", 0, "bench", "--device", "cpu", "--quiet", "-p", "4", "-n", "2", "-d", "3", "-r", "2", "-o", "json")
+	all["bench"] = append(all["bench"], benchRecords(t)...)
 	cera("plan", 0, "check", "--device", "cpu", "--dry-run", "--json")
 	all["plan"] = append(all["plan"], encoded(t, &engine.Plan{
 		Schema: engine.PlanSchema, Model: "x", Device: backend.Info{Backend: "gpu"}, KVType: "f16", Budget: 1, Advice: []string{"y"},
@@ -264,13 +266,16 @@ func addFields(names map[string]bool, typ reflect.Type, root any) {
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Array {
 		typ = typ.Elem()
 	}
-	own := []reflect.Type{reflect.TypeFor[check.Report](), reflect.TypeFor[backend.Info](), reflect.TypeFor[trace.Manifest]()}
+	own := []reflect.Type{reflect.TypeFor[check.Report](), reflect.TypeFor[backend.Info](), reflect.TypeFor[check.Fault](), reflect.TypeFor[trace.Manifest]()}
 	if typ.Kind() != reflect.Struct || slices.Contains(own, typ) && typ != reflect.TypeOf(root) {
 		return
 	}
 	for _, f := range reflect.VisibleFields(typ) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
 		if !f.Anonymous {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			names[name] = true
 		}
 		addFields(names, f.Type, root)
