@@ -65,6 +65,8 @@ func Norms(in Input) *Report {
 // report begins a report with a place for every site.
 func (in *Input) report() *Report {
 	r := &Report{Schema: Schema, Model: in.Model, Device: in.Info, Tokens: in.Tokens, Sites: make([]SiteReport, len(in.Sites))}
+	build := ThisBuild()
+	r.Build = &build
 	if in.Reference == nil {
 		r.Drift = in.DriftReason
 	}

@@ -35,6 +35,7 @@ type PathsReport struct {
 	Sites   []PathSite   `json:"sites"`            // in forward order
 	Passed  int          `json:"passed"`           // sites on which all paths agree
 	Failed  int          `json:"failed"`           // sites on which two paths differ
+	Build   *Build       `json:"build,omitempty"`  // the program that checked
 }
 
 // PathReport is one path with the check of its own norms.
@@ -81,7 +82,8 @@ func (r *PathsReport) ExitCode() int {
 // over the square of the earlier path's values must be within four times the bound of drift. Where two paths' norms are each
 // right, and this fails, an op between the norms depends on how the tokens are batched. kv is what their KV caches hold.
 func Paths(sites []layers.NormSite, paths []Path, kv backend.Format) *PathsReport {
-	r := &PathsReport{Schema: PathsSchema, Verdict: Pass}
+	build := ThisBuild()
+	r := &PathsReport{Schema: PathsSchema, Verdict: Pass, Build: &build}
 	for _, p := range paths {
 		r.Paths = append(r.Paths, PathReport{p.Name, p.UBatch, p.Report})
 		if p.Report != nil {

@@ -35,6 +35,7 @@ type Report struct {
 	Failed  int          `json:"failed"`
 	Missed  int          `json:"unmeasured"`
 	Drift   string       `json:"drift_unmeasured,omitempty"` // why there was no reference run
+	Build   *Build       `json:"build,omitempty"`            // the program that checked
 }
 
 // Fault is the first thing that is wrong, in forward order.

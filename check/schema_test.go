@@ -118,7 +118,7 @@ func TestSchemaDescribes(t *testing.T) {
 	defs := root["$defs"].(map[string]any)
 	places := map[string]any{
 		"Report": root, "Info": defs["device"], "Fault": defs["fault"], "SiteReport": defs["site"], "ChannelRatio": defs["channel"],
-		"Aspect": defs["aspect"], "Drift": defs["drift"], "OpReport": defs["op"],
+		"Aspect": defs["aspect"], "Drift": defs["drift"], "OpReport": defs["op"], "Build": defs["build"],
 	}
 	seen := map[reflect.Type]bool{}
 	var visit func(reflect.Type)

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -87,7 +86,7 @@ func Quantize(ctx context.Context, f *gguf.File, out string, o QuantizeOptions) 
 			if o.Progress != nil {
 				o.Progress(step)
 			}
-			data, err := recode(f, t, to)
+			data, err := recode(ctx, f, t, to)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", f.Path, err)
 			}
@@ -191,10 +190,20 @@ func isMatrix(t *gguf.Tensor) bool {
 }
 
 // recode returns the data of t in another type.
-func recode(f *gguf.File, t *gguf.Tensor, to gguf.Type) ([]byte, error) {
+func recode(ctx context.Context, f *gguf.File, t *gguf.Tensor, to gguf.Type) ([]byte, error) {
 	if t.Type == to {
 		var same []byte
-		err := f.View(t, func(data []byte) error { same = bytes.Clone(data); return nil })
+		err := f.View(t, func(data []byte) error {
+			same = make([]byte, len(data))
+			for to := same; len(to) > 0; {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				n := copy(to[:min(len(to), 1<<20)], data)
+				to, data = to[n:], data[n:]
+			}
+			return nil
+		})
 		return same, err
 	}
 	fromFormat, err := weights.FormatOf(t.Type)

@@ -5,7 +5,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"slices"
+	"runtime"
 	"strings"
 
 	"cera/backend"
@@ -89,8 +89,12 @@ func WriteShape(w io.Writer, s Shape, t gguf.Type, seed uint64) (int64, error) {
 				}
 				patterns[n] = p
 			}
-			rowBytes := len(p) / patternRows
-			return slices.Repeat(p, (rows+patternRows-1)/patternRows)[:rows*rowBytes], nil
+			data := make([]byte, rows*(len(p)/patternRows))
+			for to := data; len(to) > 0; {
+				to = to[copy(to, p):]
+				runtime.Gosched() // a loop of nothing but copies lets no other goroutine run for seconds, nor a signal be heard
+			}
+			return data, nil
 		})
 	}
 	vector := func(name string, n int) {

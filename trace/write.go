@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 )
@@ -67,23 +66,17 @@ func replace(path string, regular bool, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	err = writeAndClose(f, write)
-	if err == nil {
-		err = os.Rename(f.Name(), path)
+	if err = writeAndClose(f, write); err == nil {
+		err = place(f.Name(), path)
 	}
 	if err != nil {
-		os.Remove(f.Name())
+		discard(f.Name()) //nolint:errcheck // the error before it says more
 	}
 	return err
 }
 
-// beside makes a temporary file in the folder of path.
-func beside(path string) (*os.File, error) {
-	return os.OpenFile(fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32()), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-}
-
 func writeAndClose(f *os.File, write func(io.Writer) error) error {
-	err := write(f)
+	err := write(pieces{f})
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}

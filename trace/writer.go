@@ -42,7 +42,7 @@ func Create(path string) (*Writer, error) {
 	if regular {
 		spool, err = beside(at)
 	} else {
-		spool, err = os.CreateTemp("", "cera-*.tmp")
+		spool, err = hold(func() (*os.File, error) { return os.CreateTemp("", "cera-*.tmp") })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -113,7 +113,7 @@ func (w *Writer) Close() error {
 	if w.spool == nil {
 		return nil
 	}
-	err := errors.Join(w.spool.Close(), os.Remove(w.spool.Name()))
+	err := errors.Join(w.spool.Close(), discard(w.spool.Name()))
 	w.spool = nil
 	return err
 }

@@ -29,8 +29,9 @@ anew each turn; what the KV cache has of it is not computed again.
 
 A line that ends in a backslash goes on, and """ begins and ends a message of several lines.
 /help lists the commands. Ctrl-C stops an answer; at the prompt it ends the program, as Ctrl-D
-does. Where standard input is not a terminal, its lines are the messages, and the first thing
-that goes wrong ends the program.`,
+does, and so does a second one where an answer does not stop. Where standard input is not a
+terminal, its lines are the messages, and Ctrl-C or the first thing that goes wrong ends the
+program.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := g.check(cmd); err != nil {
@@ -70,7 +71,15 @@ that goes wrong ends the program.`,
 			if talk.interactive && !o.quiet {
 				fmt.Fprintf(talk.notes, "Template %s, context of %d tokens. /help lists the commands.\n", t.Name(), e.Session().Ctx())
 			}
-			return talk.run(context.WithoutCancel(cmd.Context()))
+			if talk.interactive {
+				talk.force = forceOf(cmd.Context())
+				handOver(cmd.Context(), talk.lines.abandon)
+			}
+			err = talk.run(context.WithoutCancel(cmd.Context()))
+			if err == nil && talk.ended && !talk.interactive {
+				err = context.Canceled // there may be messages that nobody answered
+			}
+			return err
 		},
 	}
 	o.flags(cmd)

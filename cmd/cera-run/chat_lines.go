@@ -113,6 +113,7 @@ func (t *talk) line(prompt string) (string, error) {
 	case r := <-result:
 		return r.line, r.err
 	case <-t.signals:
+		t.ended = true
 		t.lines.abandon()
 		if t.interactive {
 			fmt.Fprintln(t.notes)

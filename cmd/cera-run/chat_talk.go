@@ -21,7 +21,8 @@ type talk struct {
 	interactive bool // what goes wrong is said, and the talk goes on
 	signals     <-chan os.Signal
 	out, notes  io.Writer
-	ended       bool // by a signal that is no interrupt
+	ended       bool   // by a signal that does not stop an answer alone
+	force       func() // ends the program where an answer does not end; nil: nothing does
 }
 
 // errQuit ends a talk.
@@ -117,7 +118,14 @@ func (t *talk) answer(ctx context.Context, ids []int32) error {
 		select {
 		case s := <-t.signals:
 			cancel()
-			heard <- s != os.Interrupt
+			heard <- s != os.Interrupt || !t.interactive
+			select {
+			case <-t.signals: // who asks twice does not want to wait
+				if t.force != nil {
+					t.force()
+				}
+			case <-done:
+			}
 		case <-done:
 			heard <- false
 		}

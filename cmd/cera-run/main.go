@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 	"syscall"
 
@@ -29,9 +28,9 @@ const (
 var errFailed = errors.New("check failed")
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, g := watch(context.Background())
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
+	g.stop()
 	os.Exit(code)
 }
 
@@ -39,17 +38,23 @@ func main() {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := rootCommand()
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	out := &output{w: stdout}
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if out.err != nil {
+		err = out.err // what did not arrive is no outcome
+	}
 	var device *engine.DeviceError
 	switch {
+	case errors.Is(out.err, syscall.EPIPE):
+		return exitUsage // who reads has seen enough, as "head" does
 	case err == nil || errors.Is(err, errPlanned):
 		return 0
 	case errors.Is(err, errFailed):
 		return exitFailed
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "cera-run: interrupted")
+		fmt.Fprintln(stderr, interrupted)
 		return exitUsage
 	}
 	fmt.Fprintf(stderr, "cera-run: %v\n", strings.TrimSpace(err.Error()))
@@ -79,6 +84,6 @@ built in. Exit codes: 0 all passed, 1 a numeric failure, 2 bad usage or a bad fi
 		RunE:          func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.flags(root)
-	root.AddCommand(checkCommand(), dumpCommand(), diffCommand(), quantizeCommand(), inspectCommand(), tokenizeCommand(), generateCommand(), chatCommand(), logitsCommand(), perplexityCommand(), embedCommand(), benchCommand(), randomCommand(), devicesCommand(), versionCommand())
+	root.AddCommand(checkCommand(), dumpCommand(), diffCommand(), quantizeCommand(), inspectCommand(), tokenizeCommand(), generateCommand(), chatCommand(), logitsCommand(), perplexityCommand(), embedCommand(), benchCommand(), randomCommand(), devicesCommand(), mergeCommand(), versionCommand())
 	return root
 }

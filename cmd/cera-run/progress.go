@@ -22,6 +22,9 @@ func newProgress(w io.Writer, quiet bool) *progress {
 }
 
 func isTerminal(w io.Writer) bool {
+	if out, ok := w.(*output); ok {
+		w = out.w
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

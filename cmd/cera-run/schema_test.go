@@ -37,6 +37,8 @@ var recordSchemas = map[string]struct {
 	"bench":    {benchSchema, []any{benchLine{}, profiled{}, kernelbench.Report{}}, []string{"schema", "results", "profiles", "kernel_report"}},
 	"chat":     {chatSchema, []any{savedChat{}}, nil},
 	"plan":     {engine.PlanSchema, []any{engine.Plan{}}, nil},
+	"version":  {versionSchema, []any{versionInfo{}}, nil},
+	"merge":    {check.MergeSchema, []any{check.Merged{}}, nil},
 }
 
 func schemaPath(name string) string { return filepath.Join("..", "..", "docs", name+"-schema.json") }
@@ -162,6 +164,19 @@ func records(t *testing.T) map[string][][]byte {
 	all["plan"] = append(all["plan"], encoded(t, &engine.Plan{
 		Schema: engine.PlanSchema, Model: "x", Device: backend.Info{Backend: "gpu"}, KVType: "f16", Budget: 1, Advice: []string{"y"},
 	}))
+	cera("version", 0, "version", "--json")
+	checked := filepath.Join(dir, "check.json")
+	for _, failed := range []int{0, 1} {
+		text, err := json.Marshal(&check.Report{Schema: check.Schema, Verdict: []check.Verdict{check.Pass, check.Fail}[failed], Passed: 1, Failed: failed,
+			First: []*check.Fault{nil, {Site: "embd", Layer: -1, Reason: "x"}}[failed]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(checked, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		cera("merge", failed, "merge", "--json", checked)
+	}
 	saved := filepath.Join(dir, "chat.json")
 	for _, messages := range [][]chat.Message{nil, {{Role: "system", Content: ""}, {Role: "user", Content: "Tom"}}} {
 		if err := saveChat(saved, messages, true); err != nil {
@@ -266,7 +281,7 @@ func addFields(names map[string]bool, typ reflect.Type, root any) {
 	for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Array {
 		typ = typ.Elem()
 	}
-	own := []reflect.Type{reflect.TypeFor[check.Report](), reflect.TypeFor[backend.Info](), reflect.TypeFor[check.Fault](), reflect.TypeFor[trace.Manifest]()}
+	own := []reflect.Type{reflect.TypeFor[check.Report](), reflect.TypeFor[backend.Info](), reflect.TypeFor[check.Build](), reflect.TypeFor[check.Fault](), reflect.TypeFor[trace.Manifest]()}
 	if typ.Kind() != reflect.Struct || slices.Contains(own, typ) && typ != reflect.TypeOf(root) {
 		return
 	}

@@ -1,0 +1,159 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"cera/gguf"
+	"cera/trace"
+)
+
+const (
+	interruptRuns  = 2 // of each command on each device
+	interruptDelay = 1500 * time.Millisecond
+	interruptLimit = time.Second            // from the signal to the end
+	startLimit     = 300 * time.Millisecond // before that there may be nobody yet to handle a signal
+)
+
+// interruptCase is a command that takes a while.
+type interruptCase struct {
+	name  string
+	args  []string
+	stdin bool                    // a pipe that stays open, with one message in it
+	out   string                  // the file that it writes
+	whole func(path string) error // says why a file is not whole
+	json  bool                    // stdout is one JSON value
+	text  bool                    // stdout may have a part of it
+}
+
+func interruptCases(model, tokens string) []interruptCase {
+	isTrace := func(path string) error { _, err := trace.Open(path); return err }
+	isModel := func(path string) error {
+		f, err := gguf.Open(path)
+		if err == nil {
+			err = f.Close()
+		}
+		return err
+	}
+	isPage := func(string) error { return nil }
+	return []interruptCase{
+		{name: "check", args: []string{"check", "--json", "--tokens", tokens, model}, json: true},
+		{name: "check every op", args: []string{"check", "--ops", "all", "--drift", "--json", model}, json: true},
+		{name: "check paths", args: []string{"check", "--paths", "--json", model}, json: true},
+		{name: "report", args: []string{"check", "--quiet", "--drift", "--report", "page.html", "--tokens", tokens, model}, out: "page.html", whole: isPage},
+		{name: "dump", args: []string{"dump", "--out", "t.npz", "--tokens", tokens, model}, out: "t.npz", whole: isTrace},
+		{name: "generate", args: []string{"generate", "-n", "0", "--ignore-end", "--ctx", "2000", "-p", "Tom"}, text: true},
+		{name: "bench", args: []string{"bench", "-o", "json", "-p", "500", "-n", "60", model}, json: true},
+		{name: "chat", args: []string{"chat", "--template", "chatml", "--ignore-end"}, stdin: true, text: true},
+		{name: "quantize", args: []string{"quantize", model, "out.gguf", "Q4_K"}, out: "out.gguf", whole: isModel},
+		{name: "random", args: []string{"random", "1B", "Q8_0", "out.gguf"}, out: "out.gguf", whole: isModel},
+		{name: "validate", args: []string{"inspect", "--validate", "--json", model}, json: true},
+	}
+}
+
+// TestSignals: whatever a command does, it ends within a second of a signal; what it was about to write is whole or not
+// there, and so is what it prints.
+func TestSignals(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIPPED: -short")
+	}
+	model := mediumModel(t)
+	tokens := strings.TrimSuffix(strings.Repeat("1,2,3,4,5,6,7,", 70), ",")
+	devices := []string{"cpu"}
+	if haveGPU(t) {
+		devices = append(devices, "gpu")
+	}
+	for _, c := range interruptCases(model, tokens) {
+		for _, device := range devices {
+			args := slices.Clone(c.args)
+			switch args[0] {
+			case "quantize", "random", "inspect": // they run on no device
+				if device != "cpu" {
+					continue
+				}
+				device = "no device"
+			default:
+				args = append(args, "--device", device)
+			}
+			t.Run(c.name+"/"+device, func(t *testing.T) {
+				for i := range interruptRuns {
+					sig := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[i%2]
+					interruptOnce(t, c, args, sig, time.Duration(rand.Int64N(int64(interruptDelay))))
+				}
+			})
+		}
+	}
+}
+
+// interruptOnce runs a command and sends it a signal after a while.
+func interruptOnce(t *testing.T, c interruptCase, args []string, sig syscall.Signal, delay time.Duration) {
+	t.Helper()
+	p := newProgram(t, args...)
+	if c.stdin {
+		in, err := p.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(in, "Once upon a time\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(delay)
+	sent := time.Now()
+	p.Process.Signal(sig) //nolint:errcheck // it may have ended
+	timer := time.AfterFunc(20*time.Second, func() { p.Process.Kill() })
+	err := p.Wait()
+	took := time.Since(sent)
+	timer.Stop()
+	say := func(format string, args ...any) {
+		t.Helper()
+		t.Errorf("%v after %v: "+format+"\nstderr: %.400s", append(append([]any{sig, delay}, args...), p.stderr.String())...)
+	}
+	if took > interruptLimit {
+		say("it ended %v after the signal", took)
+	}
+	t.Logf("%v after %v: %v, in %v", sig, delay.Round(time.Millisecond), p.ProcessState, took.Round(time.Millisecond))
+	code := p.ProcessState.ExitCode()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signaled() && delay < startLimit {
+		code = exitUsage // there was nobody yet who could have printed or written something
+	} else if code == exitUsage && !strings.HasSuffix(p.stderr.String(), interrupted+"\n") {
+		say("it does not say that it was interrupted")
+	}
+	if code != 0 && code != exitUsage {
+		say("it ended with %v", p.ProcessState)
+	}
+	left := p.left(t)
+	switch {
+	case code == 0 && c.out != "":
+		if !slices.Equal(left, []string{c.out}) {
+			say("it left %v, expected %s", left, c.out)
+		} else if err := c.whole(filepath.Join(p.dir, c.out)); err != nil {
+			say("%v", err)
+		}
+	case len(left) > 0:
+		say("it left %v", left)
+	}
+	switch {
+	case c.json && code == 0:
+		if !json.Valid(p.stdout.Bytes()) {
+			say("half a record: %.300s", p.stdout.String())
+		}
+	case !c.text && p.stdout.Len() > 0:
+		say("it printed %.300q", p.stdout.String())
+	}
+}

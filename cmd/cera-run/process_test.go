@@ -1,0 +1,79 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"cera/engine"
+	"cera/gguf"
+	"cera/tinymodel"
+)
+
+// program is a run of cera-run in a process of its own, with an empty folder to work in and another for temporary files.
+type program struct {
+	*exec.Cmd
+	dir, temp      string
+	stdout, stderr bytes.Buffer
+}
+
+func newProgram(t *testing.T, args ...string) *program {
+	t.Helper()
+	p := &program{Cmd: exec.Command("cera-run", args...), dir: t.TempDir(), temp: t.TempDir()}
+	p.Dir, p.Stdout, p.Stderr = p.dir, &p.stdout, &p.stderr
+	p.Env = append(os.Environ(), "TMPDIR="+p.temp)
+	return p
+}
+
+// left lists what is in both folders.
+func (p *program) left(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	for _, dir := range []string{p.dir, p.temp} {
+		list, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// mediumModel writes a model that takes a while: 30 MB, and a second or more for a batch of 500 tokens.
+func mediumModel(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "medium.gguf")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shape := tinymodel.Shape{Name: "medium", Layers: 4, Dim: 512, FF: 2048, Heads: 8, KVHeads: 4, HeadDim: 64, Vocab: 4096, Ctx: 1024, Tied: true}
+	if _, err := tinymodel.WriteShape(f, shape, gguf.F16, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// haveGPU tells whether the GPU can be tested; where it must be, that it cannot is a failure.
+func haveGPU(t *testing.T) bool {
+	t.Helper()
+	be, err := engine.OpenDevice(engine.Options{Device: "gpu"})
+	if err == nil {
+		be.Close()
+		return true
+	}
+	if os.Getenv("CERA_REQUIRE_GPU") != "" {
+		t.Fatal(err)
+	}
+	t.Logf("SKIPPED, nothing was tested on the GPU: %v", err)
+	return false
+}
