@@ -26,15 +26,16 @@ func (s *Session) Greedy(ctx context.Context, tokens []int32, n int, emit func(c
 	return s.ahead(ctx, tokens, n, nil, emit)
 }
 
-// Sample is Greedy with tokens that are drawn as sampler says, whose Ahead must be true. The device draws from its largest
-// logits; sampler then confirms each draw from the same, and where it chooses otherwise, for the device's odds are rounded,
-// the steps after that are forgotten: the text is what sampler alone would have given. It may have drawn for tokens after
-// the one that emit refused.
-func (s *Session) Sample(ctx context.Context, tokens []int32, n int, sampler *sample.Sampler, emit func(chosen []int32) bool) error {
-	return s.ahead(ctx, tokens, n, sampler, emit)
+// drawer draws tokens as a sampler says whose Ahead is true. The device draws from its largest logits; the sampler then
+// confirms each draw from the same, and where it chooses otherwise, for the device's odds are rounded, the steps after that are
+// forgotten: the text is what the sampler alone would have given.
+type drawer struct {
+	sampler *sample.Sampler
+	params  backend.DrawParams // the sampler's, for the device
 }
 
-func (s *Session) ahead(ctx context.Context, tokens []int32, n int, sampler *sample.Sampler, emit func(chosen []int32) bool) error {
+// ahead is Greedy with tokens that d draws, where it is not nil. It may have drawn for tokens after the one that emit refused.
+func (s *Session) ahead(ctx context.Context, tokens []int32, n int, d *drawer, emit func(chosen []int32) bool) error {
 	if len(tokens) == 0 {
 		return errors.New("no tokens")
 	}
@@ -57,7 +58,7 @@ func (s *Session) ahead(ctx context.Context, tokens []int32, n int, sampler *sam
 		}
 		count := min(steps, n)
 		start := time.Now()
-		chosen, err := s.steps(next, count, sampler)
+		chosen, err := s.steps(next, count, d)
 		if err != nil {
 			return err
 		}
@@ -77,8 +78,8 @@ func (s *Session) ahead(ctx context.Context, tokens []int32, n int, sampler *sam
 	return nil
 }
 
-// steps runs count steps from token next on and returns what each chose, up to the first draw that sampler corrects.
-func (s *Session) steps(next int32, count int, sampler *sample.Sampler) ([]int32, error) {
+// steps runs count steps from token next on and returns what each chose, up to the first draw that is corrected.
+func (s *Session) steps(next int32, count int, d *drawer) ([]int32, error) {
 	if err := s.e.turn.take(); err != nil {
 		return nil, err
 	}
@@ -88,18 +89,15 @@ func (s *Session) steps(next int32, count int, sampler *sample.Sampler) ([]int32
 	}
 	at := len(s.tokens)
 	var draws *layers.Draws
-	if sampler != nil {
-		p := sampler.Params()
-		draws = &layers.Draws{U: sampler.Draws(count), DrawParams: backend.DrawParams{
-			Temperature: float32(p.Temperature), TopK: float32(p.TopK), TopP: float32(p.TopP), MinP: float32(p.MinP),
-		}}
+	if d != nil {
+		draws = &layers.Draws{DrawParams: d.params, U: d.sampler.Draws(count)}
 	}
 	s.decoder.Start(next, at, draws)
 	for range count {
 		s.decoder.Step()
 	}
 	chosen, err := s.decoder.History(at, at+count)
-	if err != nil || sampler == nil {
+	if err != nil || d == nil {
 		return chosen, deviceError(err)
 	}
 	ids, logits, err := s.decoder.Candidates(at, at+count)
@@ -107,7 +105,7 @@ func (s *Session) steps(next int32, count int, sampler *sample.Sampler) ([]int32
 		return nil, deviceError(err)
 	}
 	for i, guess := range chosen {
-		if chosen[i], err = sampler.SampleTop(ids[i], logits[i]); err != nil {
+		if chosen[i], err = d.sampler.SampleTop(ids[i], logits[i]); err != nil {
 			return nil, fmt.Errorf("after %d tokens: %w", at+i+1, err)
 		}
 		if chosen[i] != guess {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cera/backend"
 	"cera/sample"
 	"cera/tokenizer"
 )
@@ -87,8 +88,15 @@ type generation struct {
 }
 
 func (g *generation) run(ctx context.Context, prompt []int32) (Finish, int, error) {
-	if !g.o.LogProbs && (g.greedy() || g.sampler.Ahead()) {
-		return g.runAhead(ctx, prompt)
+	switch {
+	case g.o.LogProbs:
+	case g.sampler.Greedy():
+		return g.runAhead(ctx, prompt, nil)
+	case g.sampler.Ahead():
+		p := g.o.Sample
+		return g.runAhead(ctx, prompt, &drawer{g.sampler, backend.DrawParams{
+			Temperature: float32(p.Temperature), TopK: float32(p.TopK), TopP: float32(p.TopP), MinP: float32(p.MinP),
+		}})
 	}
 	logits, reused, err := g.s.Set(ctx, prompt)
 	for err == nil {
@@ -108,15 +116,8 @@ func (g *generation) run(ctx context.Context, prompt []int32) (Finish, int, erro
 	return "", reused, err
 }
 
-// greedy tells whether nothing but the likeliest token is asked for, which the device finds by itself.
-func (g *generation) greedy() bool {
-	p := g.o.Sample
-	return g.o.Constraint == nil && p.Temperature == 0 && p.TopLogProbs == 0 && p.Mirostat == 0 && len(p.LogitBias) == 0 &&
-		p.DRYMultiplier == 0 && (p.RepeatLastN == 0 || (p.RepeatPenalty == 0 || p.RepeatPenalty == 1) && p.FrequencyPenalty == 0 && p.PresencePenalty == 0)
-}
-
-// runAhead lets the device choose.
-func (g *generation) runAhead(ctx context.Context, prompt []int32) (why Finish, reused int, err error) {
+// runAhead lets the device choose: the likeliest, or what d confirms.
+func (g *generation) runAhead(ctx context.Context, prompt []int32, d *drawer) (why Finish, reused int, err error) {
 	reused = g.s.keep(prompt)
 	rest := prompt[reused:]
 	for {
@@ -130,11 +131,7 @@ func (g *generation) runAhead(ctx context.Context, prompt []int32) (why Finish, 
 		before := g.s.Len() + len(rest) // tokens in the cache once the next is chosen
 		var failed error
 		taken := 0
-		sampler := g.sampler
-		if g.greedy() {
-			sampler = nil
-		}
-		err = g.s.ahead(ctx, rest, n, sampler, func(chosen []int32) bool {
+		err = g.s.ahead(ctx, rest, n, d, func(chosen []int32) bool {
 			for _, id := range chosen {
 				taken++
 				if why, failed = g.take(Generated{ID: id}); why != "" || failed != nil {

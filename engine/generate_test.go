@@ -77,9 +77,10 @@ func TestGenerateAhead(t *testing.T) {
 	eachDevice(t, func(t *testing.T, device string) {
 		e, tok := stories(t, engine.Options{Device: device})
 		for name, p := range map[string]sample.Params{
-			"default":          sample.Default(),
-			"hot":              {Temperature: 3, TopK: 64, TopP: 0.9},
-			"guesses go wrong": {Temperature: 2, TopK: 40, MinP: 0.9, MinKeep: 6},
+			"default":                  sample.Default(),
+			"hot":                      {Temperature: 3, TopK: 64, TopP: 0.9},
+			"likeliest of the typical": {TypicalP: 0.3},
+			"guesses go wrong":         {Temperature: 2, TopK: 40, MinP: 0.9, MinKeep: 6},
 		} {
 			p.Seed = 11
 			for _, o := range []engine.GenerateOptions{

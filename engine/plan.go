@@ -25,7 +25,7 @@ type Plan struct {
 	KVType      string       `json:"kv_type"`
 	Weights     int64        `json:"weights_bytes"`     // matrices as the device holds them, norms and biases
 	KV          int64        `json:"kv_bytes"`          // of one sequence
-	Activations int64        `json:"activations_bytes"` // of one sequence: tables of rotations and what greedy decoding keeps, too
+	Activations int64        `json:"activations_bytes"` // of one sequence: tables of rotations and what decoding on the device keeps, too
 	Working     int64        `json:"working_bytes"`     // of the device's own, at most
 	Total       int64        `json:"total_bytes"`
 	Loading     int64        `json:"loading_bytes"`          // at most, while matrices are stored together after the upload

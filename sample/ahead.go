@@ -8,22 +8,22 @@ import (
 // MostAhead is the largest TopK for which Ahead answers true.
 const MostAhead = 64
 
+// plain tells whether a token depends on nothing but the model's logits, the likeliest of which always may come, and a random
+// number.
+func (s *Sampler) plain() bool {
+	p := &s.p
+	return p.Mirostat == 0 && p.TopLogProbs == 0 && !p.usesTypical() && !p.usesXTC() && !p.usesPenalties() && !p.usesDRY() &&
+		len(s.bias) == 0 && s.o.Constraint == nil
+}
+
+// Greedy tells whether the token is the model's likeliest, whatever came before.
+func (s *Sampler) Greedy() bool { return s.p.Temperature == 0 && s.plain() }
+
 // Ahead tells whether a token is drawn from nothing but the TopK largest logits and a random number that Draws knows
 // beforehand. A device can then guess several tokens one after the other, from which SampleTop says what is right.
 func (s *Sampler) Ahead() bool {
 	p := &s.p
-	return p.Temperature > 0 && p.TopK > 0 && p.TopK <= MostAhead && p.Mirostat == 0 && p.TopNSigma == 0 && p.TopLogProbs == 0 &&
-		!p.usesTypical() && !p.usesXTC() && !p.usesPenalties() && !p.usesDRY() && len(s.bias) == 0 && s.o.Constraint == nil
-}
-
-// Params returns what New got.
-func (s *Sampler) Params() Params {
-	p := s.p
-	p.LogitBias = make(map[int32]float32, len(s.bias))
-	for _, b := range s.bias {
-		p.LogitBias[b.id] = float32(b.value)
-	}
-	return p
+	return p.Temperature > 0 && p.TopK > 0 && p.TopK <= MostAhead && p.TopNSigma == 0 && s.plain()
 }
 
 // Draws returns the random numbers of the next n draws, in [0, 1). They stay to be drawn.

@@ -63,26 +63,35 @@ func TestAhead(t *testing.T) {
 		return p
 	}
 	for name, c := range map[string]struct {
-		p    Params
-		o    Options
-		want bool
+		p      Params
+		o      Options
+		want   bool
+		greedy bool // at a temperature of 0
 	}{
-		"plain":             {ok, Options{}, true},
-		"the defaults":      {Default(), Options{TokenText: func(int32) string { return "" }}, true},
-		"greedy":            {Params{}, Options{}, false},
-		"all candidates":    {with(func(p *Params) { p.TopK = 0 }), Options{}, false},
-		"many candidates":   {with(func(p *Params) { p.TopK = MostAhead + 1 }), Options{}, false},
-		"typical":           {with(func(p *Params) { p.TypicalP = 0.5 }), Options{}, false},
-		"sigma":             {with(func(p *Params) { p.TopNSigma = 1 }), Options{}, false},
-		"xtc":               {with(func(p *Params) { p.XTCProbability, p.XTCThreshold = 1, 0.1 }), Options{}, false},
-		"penalties":         {with(func(p *Params) { p.RepeatLastN, p.RepeatPenalty = 9, 1.1 }), Options{}, false},
-		"dry":               {with(func(p *Params) { p.DRYMultiplier, p.DRYBase, p.DRYPenaltyLastN = 1, 2, -1 }), Options{}, false},
-		"mirostat":          {with(func(p *Params) { p.Mirostat, p.MirostatTau = 2, 3 }), Options{}, false},
-		"bias":              {with(func(p *Params) { p.LogitBias = map[int32]float32{1: 1} }), Options{}, false},
-		"log-probabilities": {with(func(p *Params) { p.TopLogProbs = 1 }), Options{}, false},
+		"plain":             {ok, Options{}, true, true},
+		"the defaults":      {Default(), Options{TokenText: func(int32) string { return "" }}, true, true},
+		"greedy":            {Params{}, Options{}, false, true},
+		"all candidates":    {with(func(p *Params) { p.TopK = 0 }), Options{}, false, true},
+		"many candidates":   {with(func(p *Params) { p.TopK = MostAhead + 1 }), Options{}, false, true},
+		"typical":           {with(func(p *Params) { p.TypicalP = 0.5 }), Options{}, false, false},
+		"sigma":             {with(func(p *Params) { p.TopNSigma = 1 }), Options{}, false, true},
+		"xtc":               {with(func(p *Params) { p.XTCProbability, p.XTCThreshold = 1, 0.1 }), Options{}, false, false},
+		"penalties":         {with(func(p *Params) { p.RepeatLastN, p.RepeatPenalty = 9, 1.1 }), Options{}, false, false},
+		"dry":               {with(func(p *Params) { p.DRYMultiplier, p.DRYBase, p.DRYPenaltyLastN = 1, 2, -1 }), Options{}, false, false},
+		"mirostat":          {with(func(p *Params) { p.Mirostat, p.MirostatTau = 2, 3 }), Options{}, false, false},
+		"bias":              {with(func(p *Params) { p.LogitBias = map[int32]float32{1: 1} }), Options{}, false, false},
+		"log-probabilities": {with(func(p *Params) { p.TopLogProbs = 1 }), Options{}, false, false},
 	} {
-		if got := mustNew(t, c.p, 5, c.o).Ahead(); got != c.want {
+		s := mustNew(t, c.p, 5, c.o)
+		if got := s.Ahead(); got != c.want {
 			t.Errorf("%s: Ahead is %v, want %v", name, got, c.want)
+		}
+		if got := s.Greedy(); got != (c.greedy && c.p.Temperature == 0) {
+			t.Errorf("%s: Greedy is %v", name, got)
+		}
+		c.p.Temperature = 0
+		if got := mustNew(t, c.p, 5, c.o).Greedy(); got != c.greedy {
+			t.Errorf("%s, at a temperature of 0: Greedy is %v, want %v", name, got, c.greedy)
 		}
 	}
 }
