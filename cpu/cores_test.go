@@ -1,30 +1,20 @@
 package cpu_test
 
 import (
-	"math"
 	"math/rand/v2"
-	"runtime"
 	"testing"
 
 	"cera/backend"
+	"cera/backend/backendtest"
 	"cera/cpu"
 )
 
 // TestCores runs ops on one core and on several: every bit of their results is the same.
 func TestCores(t *testing.T) {
-	run := func(cores int) []float32 {
-		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
+	backendtest.SameOnCores(t, func() []float32 {
 		be := cpu.New()
 		rng := rand.New(rand.NewPCG(1, 2))
-		random := func(rows, n int) backend.Tensor {
-			data := make([]float32, rows*n)
-			for i := range data {
-				data[i] = float32(rng.NormFloat64())
-			}
-			x := be.Alloc("x", rows, n)
-			be.Upload(x, data)
-			return x
-		}
+		random := func(rows, n int) backend.Tensor { return backendtest.NormalTensor(be, rng, rows, n) }
 		const rows, n, experts, used, heads = 37, 320, 12, 4, 5
 		x, h, w := random(rows, n), random(rows, n), random(1, n)
 		logits, ids, weights := random(rows, experts), be.Alloc("ids", rows, used), be.Alloc("weights", rows, used)
@@ -58,15 +48,7 @@ func TestCores(t *testing.T) {
 			t.Fatal(err)
 		}
 		return out
-	}
-	one := run(1)
-	for _, cores := range []int{2, 3, 16} {
-		for i, v := range run(cores) {
-			if v != v || math.Float32bits(v) != math.Float32bits(one[i]) {
-				t.Fatalf("word %d is %g on %d cores, %g on one", i, v, cores, one[i])
-			}
-		}
-	}
+	})
 }
 
 // TestExpertBiasUnknownExpert: where no device is in the way, an expert that there is not is an error.

@@ -3,7 +3,6 @@ package cpufast
 import (
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -35,20 +34,10 @@ func BenchmarkAll(b *testing.B) {
 // TestCores runs ops on one core and on several: every bit of their results is the same.
 func TestCores(t *testing.T) {
 	const rows, k, experts, heads = 29, 256, 3, 6
-	random := func(be backend.Backend, rng *rand.Rand, rows, n int) backend.Tensor {
-		data := make([]float32, rows*n)
-		for i := range data {
-			data[i] = float32(rng.NormFloat64())
-		}
-		x := be.Alloc("x", rows, n)
-		be.Upload(x, data)
-		return x
-	}
 	eachLevel(t, func(t *testing.T, v *vector) {
-		run := func(cores int) []float32 {
-			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
+		backendtest.SameOnCores(t, func() []float32 {
 			be, rng := open(v), rand.New(rand.NewPCG(1, 2))
-			x, y, z := random(be, rng, rows, k), be.Alloc("y", rows, experts*k), be.Alloc("z", rows, experts*k)
+			x, y, z := backendtest.NormalTensor(be, rng, rows, k), be.Alloc("y", rows, experts*k), be.Alloc("z", rows, experts*k)
 			out := be.Alloc("out", 5*rows, experts*k)
 			place := func(i, n int) backend.Tensor { return out.View(i*rows*experts*k, rows, n) }
 			positions, ids := make([]uint32, rows), make([]uint32, rows)
@@ -73,15 +62,7 @@ func TestCores(t *testing.T) {
 				t.Fatal(err)
 			}
 			return got
-		}
-		one := run(1)
-		for _, cores := range []int{2, 3, 16} {
-			for i, v := range run(cores) {
-				if v != v || math.Float32bits(v) != math.Float32bits(one[i]) {
-					t.Fatalf("word %d is %g on %d cores, %g on one", i, v, cores, one[i])
-				}
-			}
-		}
+		})
 	})
 }
 

@@ -31,11 +31,6 @@ func (b *Backend) BenchPass(dst, src, residual backend.Tensor) {
 	b.dispatch(op, shaders.BenchPass{}, p, p.Grid(), span(s, src), span(d, dst), span(r, residual))
 }
 
-// span binds what t, without gaps, takes of buf.
-func span(buf *buffer, t backend.Tensor) binding {
-	return binding{buf, uint64(t.Off) * wordBytes, uint64(t.Span()) * wordBytes}
-}
-
 // BenchFMA runs a thread for each element of x, each with loops times shaders.BenchFMAFlops operations, and returns how many that
 // are. Elements of x in (0, 1) give numbers near 1. dst has x's shape.
 func (b *Backend) BenchFMA(dst, x backend.Tensor, loops int) (flops float64) {

@@ -88,7 +88,7 @@ type boundTensor struct {
 // does not, such as one row of a matrix of odd width, is bound through a copy of its span.
 func (b *Backend) bindSpan(op string, t backend.Tensor) boundTensor {
 	buf := t.Buf.(*buffer)
-	out := boundTensor{t: t, binding: binding{buf, uint64(t.Off) * wordBytes, uint64(t.Span()) * wordBytes}}
+	out := boundTensor{t: t, binding: span(buf, t)}
 	if out.off%uint64(b.limits.OffsetAlign) == 0 {
 		return out
 	}

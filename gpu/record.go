@@ -9,6 +9,7 @@ import (
 
 	"github.com/cogentcore/webgpu/wgpu"
 
+	"cera/backend"
 	"cera/shaders"
 )
 
@@ -38,6 +39,11 @@ type binding struct {
 
 // whole binds all of buf.
 func whole(buf *buffer) binding { return binding{buf, 0, uint64(buf.total()) * wordBytes} }
+
+// span binds what t takes of buf, from its first element to its last.
+func span(buf *buffer, t backend.Tensor) binding {
+	return binding{buf, uint64(t.Off) * wordBytes, uint64(t.Span()) * wordBytes}
+}
 
 type groupKey struct {
 	pipe *pipeline

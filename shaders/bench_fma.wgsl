@@ -1,5 +1,7 @@
 // What a device computes at most: each thread runs sixteen chains of v = v * m + a, which no memory and no other thread holds up.
 // A loop is 64 multiplications and additions in float32. The mean of the chains is stored, so that none can be left out.
+#include "common_decls.tmpl"
+
 struct BenchFMAParams {
     count: u32, // threads
     loops: u32,
@@ -17,7 +19,7 @@ fn bench_fma(
     @builtin(num_workgroups) num: vec3<u32>,
     @builtin(local_invocation_index) lid: u32,
 ) {
-    let i = (wg.y * num.x + wg.x) * 256u + lid;
+    let i = folded_id(wg, num) * 256u + lid;
     if (i < params.count) {
         // m and a come from memory: a compiler that knew them could shorten the chains.
         let m = vec4<f32>(x[i]);

@@ -1,5 +1,7 @@
 // What a device moves at most: src += residual, dst = src / 2, in fours. It reads and writes two buffers each and computes next
 // to nothing, so that the time of a kernel over as many bytes can be told from that of its memory.
+#include "common_decls.tmpl"
+
 struct BenchPassParams {
     fours: u32,
     pad0: u32,
@@ -18,7 +20,7 @@ fn bench_pass(
     @builtin(num_workgroups) num: vec3<u32>,
     @builtin(local_invocation_index) lid: u32,
 ) {
-    let i = (wg.y * num.x + wg.x) * 256u + lid;
+    let i = folded_id(wg, num) * 256u + lid;
     if (i < params.fours) {
         let v = src[i] + residual[i];
         src[i] = v;

@@ -38,11 +38,8 @@ fn rope(
     let angles = params.table_off + pos[params.pos_off + row] * params.rot_dim;
     for (var j = lid; j < params.rot_dim / 2u; j = j + WG_SIZE) {
         let at = vec2<u32>(base) + pair(j);
-        let c = table[angles + 2u * j];
-        let s = table[angles + 2u * j + 1u];
-        let a = x[at.x];
-        let b = x[at.y];
-        x[at.x] = a * c - b * s;
-        x[at.y] = a * s + b * c;
+        let t = turned(x[at.x], x[at.y], table[angles + 2u * j], table[angles + 2u * j + 1u]);
+        x[at.x] = t.x;
+        x[at.y] = t.y;
     }
 }

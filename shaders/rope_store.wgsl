@@ -42,11 +42,6 @@ struct RoPEStoreParams {
 @group(0) @binding(6) var<storage, read_write> vc: array<CACHE_WORD>;
 @group(0) @binding(7) var<uniform> params: RoPEStoreParams;
 
-// A pair turned by the angle with this cosine and sine.
-fn turned(a: f32, b: f32, c: f32, s: f32) -> vec2<f32> {
-    return vec2<f32>(a * c - b * s, a * s + b * c);
-}
-
 #ifdef HALF
 const WORD: u32 = 2u; // elements; a head has an even number
 

@@ -122,9 +122,7 @@ func (o *benchOptions) bench(cmd *cobra.Command, model []string) ([]benchLine, e
 	defer e.Close()
 	name := modelName(model)
 	results, err := e.Bench(cmd.Context(), o.BenchOptions, func(test string, run int) {
-		if !o.quiet {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %s, run %d of %d\n", name, test, run, o.Repetitions)
-		}
+		o.progressLine(cmd, name, fmt.Sprintf("%s, run %d of %d", test, run, o.Repetitions))
 	})
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -18,7 +17,6 @@ import (
 	"cera/gguf"
 	"cera/internal/hostile"
 	"cera/tinymodel"
-	"cera/trace"
 )
 
 // hostileCommands are what is run on hostile files: each refuses those of its stages.
@@ -131,31 +129,8 @@ func TestOddIsLegal(t *testing.T) {
 		{"key that nobody knows", "llama", "magic", "abracadabra"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var buf bytes.Buffer
-			if _, err := tinymodel.Write(&buf, tinymodel.For(c.arch)); err != nil {
-				t.Fatal(err)
-			}
-			f, err := gguf.NewFile(bytes.NewReader(buf.Bytes()), int64(buf.Len()))
+			path, err := hostile.WithKey(t.TempDir(), c.arch, c.arch+"."+c.key, c.value)
 			if err != nil {
-				t.Fatal(err)
-			}
-			w := gguf.NewWriter()
-			w.Set(c.arch+"."+c.key, c.value)
-			for _, kv := range f.Keys {
-				if kv.Key != c.arch+"."+c.key {
-					w.Set(kv.Key, kv.Value)
-				}
-			}
-			for i := range f.Tensors {
-				x := &f.Tensors[i]
-				data, err := f.Data(x)
-				if err != nil {
-					t.Fatal(err)
-				}
-				w.Add(x.Name, x.Type, x.Dims, data)
-			}
-			path := filepath.Join(t.TempDir(), "model.gguf")
-			if err := trace.WriteFile(path, func(dst io.Writer) error { _, err := w.WriteTo(dst); return err }); err != nil {
 				t.Fatal(err)
 			}
 			for _, args := range [][]string{{"inspect", path}, {"check", "--device", "cpu", "--quiet", path}} {

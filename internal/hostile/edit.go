@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"cera/gguf"
@@ -93,32 +91,36 @@ func (t *tensor) floats(v ...float32) {
 	}
 }
 
+// writeEdited makes a file in dir of the model of an architecture, which is good but for what edit does.
+func writeEdited(dir, arch string, edit func(m *edited)) (path string, err error) {
+	m, err := load(tinymodel.For(arch))
+	if err != nil {
+		return "", err
+	}
+	edit(m)
+	w := gguf.NewWriter()
+	for _, kv := range m.keys {
+		w.Set(kv.Key, kv.Value)
+	}
+	for _, t := range m.tensors {
+		w.Add(t.name, t.typ, t.dims, t.data)
+	}
+	var buf bytes.Buffer
+	if _, err := w.WriteTo(&buf); err != nil {
+		return "", err
+	}
+	return write(dir, fileName, buf.Bytes())
+}
+
+// WithKey makes a file in dir of a good model of an architecture with another value of a key, or one more key. Whether it is
+// hostile then is the caller's to know.
+func WithKey(dir, arch, key string, value any) (path string, err error) {
+	return writeEdited(dir, arch, func(m *edited) { m.set(key, value) })
+}
+
 // change is a row of a model of an architecture, in a good file but for what edit does.
 func change(stage Stage, name, arch string, edit func(m *edited), want ...string) Row {
-	return Row{name, stage, want, func(dir string) (string, error) {
-		m, err := load(tinymodel.For(arch))
-		if err != nil {
-			return "", err
-		}
-		edit(m)
-		w := gguf.NewWriter()
-		for _, kv := range m.keys {
-			w.Set(kv.Key, kv.Value)
-		}
-		for _, t := range m.tensors {
-			w.Add(t.name, t.typ, t.dims, t.data)
-		}
-		path := filepath.Join(dir, fileName)
-		f, err := os.Create(path)
-		if err != nil {
-			return "", err
-		}
-		if _, err := w.WriteTo(f); err != nil {
-			f.Close()
-			return "", err
-		}
-		return path, f.Close()
-	}}
+	return Row{name, stage, want, func(dir string) (string, error) { return writeEdited(dir, arch, edit) }}
 }
 
 // key is change for one key of the architecture, or a whole key where it has a dot before its name.
