@@ -36,9 +36,23 @@ func sameRows(t *testing.T, b *Backend, f backend.Format, rows, n int, data []by
 	b.Free(pos)
 }
 
+// layouts are the ways in which a weight's rows lie on the device.
+var layouts = []struct {
+	name string
+	pack Pack
+}{{"as in the file", PackNever}, {"packed", PackAlways}}
+
+// eachLayout runs a test on a backend of each layout.
+func eachLayout(t *testing.T, test func(t *testing.T, b *Backend)) {
+	for _, l := range layouts {
+		t.Run(l.name, func(t *testing.T) { test(t, open(t, Options{Pack: l.pack})) })
+	}
+}
+
 // Every format of the golden file that has a decoder in WGSL gives llama.cpp's values, bit for bit.
-func TestDecodeGolden(t *testing.T) {
-	b := open(t, Options{})
+func TestDecodeGolden(t *testing.T) { eachLayout(t, decodeGolden) }
+
+func decodeGolden(t *testing.T, b *Backend) {
 	g, err := gguf.Open("../testdata/golden/quants.gguf")
 	if err != nil {
 		t.Fatal(err)
@@ -73,8 +87,9 @@ func TestDecodeGolden(t *testing.T) {
 
 // Every half as a scale, subnormal ones among them, gives the host's values: blocks of Q4_1 with the scale h and the
 // minimum h.
-func TestEveryHalf(t *testing.T) {
-	b := open(t, Options{})
+func TestEveryHalf(t *testing.T) { eachLayout(t, everyHalf) }
+
+func everyHalf(t *testing.T, b *Backend) {
 	const n = 1 << 10
 	var data []byte
 	for h := range uint16(0xffff) {
@@ -99,8 +114,9 @@ func TestEveryHalf(t *testing.T) {
 }
 
 // Every exponent and every level of MXFP4, from subnormal floats to infinity.
-func TestEveryMXFP4(t *testing.T) {
-	b := open(t, Options{})
+func TestEveryMXFP4(t *testing.T) { eachLayout(t, everyMXFP4) }
+
+func everyMXFP4(t *testing.T, b *Backend) {
 	var data []byte
 	for e := range 256 {
 		block := make([]byte, backend.MXFP4.BlockBytes())

@@ -71,14 +71,14 @@ func matVecParams(w *weight, k chunk, x, dst backend.Tensor) shaders.MatVecPacke
 	}
 }
 
-// units returns how many vec4<u32> a row of w has for the kernel that reads them so, or 0 where it cannot: a row must
+// units returns how many units a row of w has for the kernel that reads them (units.tmpl), or 0 where it cannot: a row must
 // begin at a vector, and x too.
 func (w *weight) units(x backend.Tensor) int {
 	if !byVector(x) || w.n%4 != 0 {
 		return 0
 	}
 	if w.packing != nil {
-		return w.groups() * quantWords / 4
+		return w.groups() * shaders.PackedLanes
 	}
 	switch {
 	case w.format == backend.F32:
@@ -105,16 +105,16 @@ func (b *Backend) matVec(w *weight, rows int) shaders.MatVecPacked {
 	}
 	if v.Blocks() {
 		own := 4 // rows of each group of threads
-		v.Threads = max(shaders.BlockLanes, min(128, b.limits.Invocations/shaders.BlockLanes*shaders.BlockLanes))
+		v.Threads = max(shaders.PackedLanes, min(128, b.limits.Invocations/shaders.PackedLanes*shaders.PackedLanes))
 		if v.Tokens > 1 {
 			own = 2
 		}
-		v.Rows = own * v.Threads / shaders.BlockLanes
+		v.Rows = own * v.Threads / shaders.PackedLanes
 	}
 	if b.tune.threads > 0 && (v.Tokens == 1 || b.tune.rows <= 2) {
 		v.Threads, v.Rows = b.tune.threads, b.tune.rows
 		if v.Blocks() {
-			v.Rows *= v.Threads / shaders.BlockLanes
+			v.Rows *= v.Threads / shaders.PackedLanes
 		}
 	}
 	return v

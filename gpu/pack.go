@@ -3,44 +3,67 @@
 package gpu
 
 import (
-	"encoding/binary"
 	"math"
 	"runtime"
 	"sync"
 
 	"cera/backend"
+	"cera/shaders"
 )
 
-// Packed weights. A row is cut into groups, and a group into 32 lanes of one vec4<u32> each, so that neighbouring threads
-// read neighbouring words; scales stand in a buffer of their own. The values are those of the file's encoding, only their places
-// are others. A row whose length is no whole number of groups ends in weights of scale 0.
+// Packed weights. A row is cut into groups, and a group into 32 lanes, so that neighbouring threads read neighbouring words;
+// scales stand in a buffer of their own. The values are those of the file's encoding, only their places are others. A row
+// whose length is no whole number of groups ends in weights of scale 0.
 //
-// Q8_0, groups of 512: component c of lane l holds four weights from 128c + 4l on, a byte each. Then neighbouring threads read
-// neighbouring elements of x.
+// Q8_0, groups of 512: a lane is a vec4<u32>, whose component c of lane l holds four weights from 128c + 4l on, a byte each. Then
+// neighbouring threads read neighbouring elements of x. Of its 8 words of scales, d of the block at 128c + 32b is f16 number 4b + c.
 //
-// Q4_0 and Q4_K, groups of 1024: lane l holds weights 32l to 32l+31, which share a scale. Component c has 8c to 8c+7, and of
-// these element e in the four bits from 8(e/4) + nibblePlace[e%4] on: a pair of elements lies 16 bits apart, as two halves do.
+// The others (shaders.PackedForm), groups of 1024: lane l holds weights 32l to 32l+31. Four elements that follow one another have
+// their bits at fourPlace[0..3] after the place of the four, so that a pair of elements lies 16 bits apart, as two halves do:
 //
-// The scales of a group are
+//	four bits      four j of 0..7 in component j/2 of a vec4<u32>, from bit 8(j%2) on
+//	two bits       four j in component j/4 of a vec2<u32>, from bit place2(j%4) on
+//	a fifth bit, or a third   in word l in front of the group's scales, four j from bit place1(j) on
+//	two bits more  in words l and 32 + l there, four j in word 32(j/4) + l, from bit place2(j%4) on
 //
-//	Q8_0  8 words   d of the block at 128c + 32b: f16 number 4b + c
-//	Q4_0  16 words  d of lane l: f16 number l
-//	Q4_K  20 words  of lane l the bytes scale, min: half-word l; d and dmin of the super-block at 256c: word 16 + c, low and high half
+// After these the scales of a group are
+//
+//	Q4_0, Q5_0, IQ4_NL  16 words  d of lane l: f16 number l
+//	Q4_1, Q5_1          32 words  of lane l the f16 d, m: word l
+//	MXFP4               8 words   the exponent of lane l: byte l
+//	IQ4_XS              10 words  the signed scale of lane l: byte l; d of the super-block at 256c: f16 number 16 + c
+//	Q6_K, Q3_K          18 words  the signed scales of lane l: bytes 2l, 2l+1; d of the super-block at 256c: f16 number 32 + c
+//	Q4_K, Q5_K          20 words  of lane l the bytes scale, min: half-word l; d and m of the super-block at 256c: word 16 + c
+//	Q2_K                20 words  of lane l two bytes, scale in the low half, min in the high: half-word l; d, m: word 16 + c
 
 // packing is how rows of one format are packed.
 type packing struct {
 	group  int // weights
+	quants int // words of a group's quants
 	scales int // words of a group's scales
 	pack   func(quants, scales []uint32, row []byte)
 }
 
-// quantWords is the size of a group's quants in words.
-const quantWords = 128
-
 var packings = map[backend.Format]packing{
-	backend.Q8_0: {512, 8, packQ8_0},
-	backend.Q4_0: {1024, 16, packQ4_0},
-	backend.Q4_K: {1024, 20, packQ4_K},
+	backend.Q8_0:   {512, 128, 8, packQ8_0},
+	backend.Q4_0:   blocks("Q4_0", packQ4_0),
+	backend.Q4_1:   blocks("Q4_1", packQ4_1),
+	backend.Q5_0:   blocks("Q5_0", packQ5_0),
+	backend.Q5_1:   blocks("Q5_1", packQ5_1),
+	backend.Q2_K:   blocks("Q2_K", packQ2_K),
+	backend.Q3_K:   blocks("Q3_K", packQ3_K),
+	backend.Q4_K:   blocks("Q4_K", packQ4_K),
+	backend.Q5_K:   blocks("Q5_K", packQ5_K),
+	backend.Q6_K:   blocks("Q6_K", packQ6_K),
+	backend.IQ4_NL: blocks("IQ4_NL", packQ4_0), // laid out alike
+	backend.IQ4_XS: blocks("IQ4_XS", packIQ4_XS),
+	backend.MXFP4:  blocks("MXFP4", packMXFP4),
+}
+
+// blocks is the packing of a format that shaders has a form of.
+func blocks(format string, pack func(quants, scales []uint32, row []byte)) packing {
+	f, _ := shaders.FormOf(format)
+	return packing{shaders.PackedGroup, f.QuantWords(), f.ScaleWords(), pack}
 }
 
 // groups returns how many groups a row of n weights takes.
@@ -48,7 +71,7 @@ func (p packing) groups(n int) int { return (n + p.group - 1) / p.group }
 
 // rows packs whole rows of n weights one after the other, shared out among the cores.
 func (p packing) rows(quants, scales []uint32, data []byte, n, rowBytes int) {
-	q, s, rows := p.groups(n)*quantWords, p.groups(n)*p.scales, len(data)/rowBytes
+	q, s, rows := p.groups(n)*p.quants, p.groups(n)*p.scales, len(data)/rowBytes
 	parts := min(runtime.GOMAXPROCS(0), 1+rows*rowBytes>>16)
 	var wg sync.WaitGroup
 	for i := range parts {
@@ -64,82 +87,11 @@ func (p packing) rows(quants, scales []uint32, data []byte, n, rowBytes int) {
 // partRows returns how many rows a part of a packed weight holds at most: its larger buffer within maxBytes, its words
 // within 32 bits.
 func (p packing) partRows(maxBytes int64, n int) int {
-	words := int64(p.groups(n) * quantWords)
+	words := int64(p.groups(n) * p.quants)
 	return int(min(maxBytes/(words*wordBytes), math.MaxUint32/words))
 }
 
 // takes tells whether rows of n weights are to be packed.
 func (k Pack) takes(p packing, n int) bool {
 	return k == PackAlways || k == PackAuto && p.groups(n)*p.group-n <= n/8
-}
-
-func packQ8_0(quants, scales []uint32, row []byte) {
-	clear(quants)
-	clear(scales)
-	for b := 0; len(row) > 0; b, row = b+1, row[34:] {
-		g, c, lane := b/16, b%16/4, b%4
-		q := quants[g*quantWords:]
-		for w := range 8 {
-			q[(lane*8+w)*4+c] = binary.LittleEndian.Uint32(row[2+4*w:])
-		}
-		half := lane*4 + c
-		scales[g*8+half/2] |= uint32(binary.LittleEndian.Uint16(row)) << (16 * (half % 2))
-	}
-}
-
-// nibblePlace is where in 24 bits four elements of four bits lie.
-var nibblePlace = [4]int{0, 16, 4, 20}
-
-// spread puts the low halves of the bytes of a and b, eight elements in all, where a component has them.
-func spread(a, b uint32) (word uint32) {
-	for e, place := range nibblePlace {
-		word |= (a >> (8 * e) & 15) << place
-		word |= (b >> (8 * e) & 15) << (8 + place)
-	}
-	return word
-}
-
-func packQ4_0(quants, scales []uint32, row []byte) {
-	clear(quants)
-	clear(scales)
-	for b := 0; len(row) > 0; b, row = b+1, row[18:] {
-		g, lane := b/32, b%32
-		q := quants[g*quantWords+lane*4:]
-		// The low halves of the 16 bytes are elements 0 to 15, the high ones 16 to 31.
-		for c := range 4 {
-			v := row[2+8*(c%2):]
-			lo, hi := binary.LittleEndian.Uint32(v), binary.LittleEndian.Uint32(v[4:])
-			q[c] = spread(lo>>(4*(c/2)), hi>>(4*(c/2)))
-		}
-		scales[g*16+lane/2] |= uint32(binary.LittleEndian.Uint16(row)) << (16 * (lane % 2))
-	}
-}
-
-func packQ4_K(quants, scales []uint32, row []byte) {
-	clear(quants)
-	clear(scales)
-	for b := 0; len(row) > 0; b, row = b+1, row[144:] {
-		g, s := b/4, scales[b/4*20:]
-		s[16+b%4] = binary.LittleEndian.Uint32(row)
-		for sub := range 8 {
-			lane := b%4*8 + sub
-			q := quants[g*quantWords+lane*4:]
-			// A pair of sub-blocks shares 32 bytes, the even one in their low halves.
-			qs := row[16+sub/2*32:]
-			for c := range 4 {
-				lo, hi := binary.LittleEndian.Uint32(qs[8*c:]), binary.LittleEndian.Uint32(qs[8*c+4:])
-				q[c] = spread(lo>>(4*(sub%2)), hi>>(4*(sub%2)))
-			}
-			scale, low := scaleQ4K(row[4:16], sub)
-			s[lane/2] |= (uint32(scale) | uint32(low)<<8) << (16 * (lane % 2))
-		}
-	}
-}
-
-// scaleQ4K returns the 6-bit scale and min of a sub-block.
-func scaleQ4K(s []byte, sub int) (scale, low byte) {
-	if sub < 4 {
-		return s[sub] & 63, s[sub+4] & 63
-	}
-	return s[sub+4]&15 | s[sub-4]>>6<<4, s[sub+4]>>4 | s[sub]>>6<<4
 }

@@ -111,7 +111,7 @@ func (b *Backend) weightLayout(f backend.Format, rowBytes, n int) (*packing, int
 // uploadPacked packs rows lo..hi-1 and uploads them as a part of w.
 func (b *Backend) uploadPacked(op string, w *weight, lo, hi int, data []byte) {
 	p, rowBytes := w.packing, len(data)/(hi-lo)
-	q, s := w.groups()*quantWords, w.groups()*p.scales
+	q, s := w.groups()*p.quants, w.groups()*p.scales
 	c := chunk{lo: lo, hi: hi}
 	var err error
 	if c.buf, err = b.newBuffer(w.name, (hi-lo)*q, weightBuffer, storageUsage); err != nil {

@@ -10,7 +10,7 @@ type Embed struct {
 func (v Embed) Program() Program {
 	defines, bindings := formatDefine(v.Format), []Access{Read, Read, ReadWrite, Uniform} // table, tokens, dst, params
 	if v.Packed {
-		defines["PACKED"] = "1"
+		packedDefine(v.Format, defines)
 		bindings = []Access{Read, Read, Read, ReadWrite, Uniform} // table, scales, tokens, dst, params
 	}
 	return Program{File: "embed.wgsl", Entry: "embed", Defines: defines, Bindings: bindings}

@@ -10,7 +10,7 @@ type ExpertMatMul struct {
 func (v ExpertMatMul) Program() Program {
 	defines, bindings := formatDefine(v.Format), []Access{Read, Read, Read, ReadWrite, Uniform} // w, x, ids, dst, params
 	if v.Packed {
-		defines["PACKED"] = "1"
+		packedDefine(v.Format, defines)
 		bindings = []Access{Read, Read, Read, Read, ReadWrite, Uniform} // w, scales, x, ids, dst, params
 	}
 	return Program{File: "expert_matmul.wgsl", Entry: "expert_matmul", Defines: defines, Bindings: bindings}

@@ -32,7 +32,7 @@ func (v MatMul) Program() Program {
 	}
 	bindings := []Access{Read, Read, ReadWrite, Uniform} // w, x, dst, params
 	if v.Packed {
-		defines["PACKED"] = "1"
+		packedDefine(v.Format, defines)
 		bindings = []Access{Read, Read, Read, ReadWrite, Uniform} // w, scales, x, dst, params
 	}
 	return Program{File: "matmul_tile.wgsl", Entry: "matmul_tile", Defines: defines, Bindings: bindings}

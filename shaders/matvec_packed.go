@@ -15,15 +15,15 @@ type MatVecPacked struct {
 }
 
 // Blocks tells whether a unit is a block of 32 elements, which 32 threads share rows of; see blocks.tmpl.
-func (v MatVecPacked) Blocks() bool { return v.Format == "Q4_0" || v.Format == "Q4_K" }
-
-// BlockLanes is how many threads share a row of blocks.
-const BlockLanes = 32
+func (v MatVecPacked) Blocks() bool {
+	_, ok := FormOf(v.Format)
+	return ok
+}
 
 // lanes returns how many threads share a row.
 func (v MatVecPacked) lanes() int {
 	if v.Blocks() {
-		return BlockLanes
+		return PackedLanes
 	}
 	return v.Threads
 }
@@ -32,16 +32,16 @@ func (v MatVecPacked) lanes() int {
 // thread has one.
 func (v MatVecPacked) staged() int {
 	if v.Tokens == 1 {
-		return 2 * BlockLanes
+		return 2 * PackedLanes
 	}
-	return BlockLanes
+	return PackedLanes
 }
 
 // Storage returns the workgroup memory it needs, in bytes.
 func (v MatVecPacked) Storage() int {
 	bytes := 4 * v.Rows * v.Tokens * v.lanes()
 	if v.Blocks() {
-		bytes += 16 * 9 * v.staged()
+		bytes += 16*9*v.staged() + 4*16 // x, and levels
 	}
 	return bytes
 }
@@ -50,9 +50,10 @@ func (v MatVecPacked) Storage() int {
 func (v MatVecPacked) Program() Program {
 	defines := formatDefine(v.Format)
 	sizes := map[string]int{"WG_SIZE": v.Threads, "ROWS": v.Rows, "TOKENS": v.Tokens, "LANES": v.lanes()}
-	defines["SCALE_TYPE"] = "vec2<u32>"
+	defines["QUANTS"], defines["SCALE_TYPE"] = "vec4<u32>", "vec2<u32>"
 	if v.Blocks() {
-		defines["BLOCKS"], defines["SCALE_TYPE"] = "1", "u32"
+		packedDefine(v.Format, defines)
+		defines["SCALE_TYPE"] = "u32"
 		sizes["UNITS"], sizes["TILE_VECTORS"] = v.staged(), 9*v.staged()
 		sizes["LOADS"] = v.staged() * v.Rows / v.Threads
 	}

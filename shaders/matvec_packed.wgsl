@@ -31,7 +31,7 @@ struct MatVecPackedParams {
     pad: u32,
 }
 
-@group(0) @binding(0) var<storage, read> w: array<vec4<u32>>;
+@group(0) @binding(0) var<storage, read> w: array<QUANTS>;
 @group(0) @binding(1) var<storage, read> scales: array<SCALE_TYPE>;
 @group(0) @binding(2) var<storage, read> x: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> dst: array<f32>;
@@ -95,16 +95,17 @@ fn matvec_packed(
     let lane = lid % LANES;
     let own = lid / LANES * OWN; // first of the group's rows
 #if defined(BLOCKS)
+#ifdef BY_LEVEL
+    fill_levels(lid);
+    workgroupBarrier();
+#endif
     for (var u0 = 0u; u0 < params.units; u0 = u0 + UNITS) {
         // Weights are on their way while x is staged.
-        var q: array<vec4<u32>, LOADS>;
-        var s: array<vec2<f32>, LOADS>;
+        var loaded: array<Unit, LOADS>;
         for (var h = 0u; h < UNITS / LANES; h = h + 1u) {
             let u = min(u0 + h * LANES + lane, params.units - 1u); // past the last, x is zero
             for (var r = 0u; r < OWN; r = r + 1u) {
-                let i = weight_row(base, own + r) * params.units + u;
-                q[h * OWN + r] = w[i];
-                s[h * OWN + r] = unit_scale(i);
+                loaded[h * OWN + r] = load_unit(weight_row(base, own + r) * params.units + u);
             }
         }
 #ifdef ONE_TOKEN
@@ -113,15 +114,15 @@ fn matvec_packed(
         workgroupBarrier();
         for (var h = 0u; h < UNITS / LANES; h = h + 1u) {
             let xs = staged(h * LANES + lane);
-            let sum = sum_of(xs);
+            let total = sums_of(xs);
             for (var r = 0u; r < OWN; r = r + 1u) {
-                sums[r] = sums[r] + dot_unit(q[h * OWN + r], s[h * OWN + r], xs, sum);
+                sums[r] = sums[r] + dot_unit(loaded[h * OWN + r], xs, total);
             }
         }
 #else
         var values: array<Values, OWN>;
         for (var r = 0u; r < OWN; r = r + 1u) {
-            values[r] = unit_values(q[r], s[r]);
+            values[r] = unit_values(loaded[r]);
         }
         for (var t = 0u; t < TOKENS; t = t + 1u) {
             workgroupBarrier();

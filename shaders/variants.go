@@ -16,10 +16,10 @@ func Variants(formats ...string) []Variant {
 	for _, f := range formats {
 		vs = append(vs, Embed{Format: f}, MatVec{f}, MatMul{Format: f, Tile: Tile{64, 64, 16}}, ExpertMatMul{Format: f})
 	}
-	for _, f := range []string{"Q8_0", "Q4_0", "Q4_K"} {
+	for _, f := range PackedFormats() {
 		vs = append(vs, Embed{f, true}, MatMul{f, true, Tile{64, 64, 16}}, ExpertMatMul{f, true})
 	}
-	for _, f := range []string{"F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_K"} {
+	for _, f := range append(PackedFormats(), "F32", "F16", "BF16") {
 		v := MatVecPacked{Format: f, Threads: 64, Rows: 4, Tokens: 1}
 		many, parts, gated, exact := v, v, v, v
 		many.Tokens, parts.Parts, gated.Act, exact.ExactHalves = 8, true, "silu", true
