@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"cera/backend"
 	"cera/gguf"
@@ -68,6 +69,8 @@ type Engine struct {
 	main  *Session
 	kv    backend.Format // of every session
 	turn  *turn
+
+	loaded LoadResult // but for the first token
 }
 
 // turn lets one goroutine use the device at a time.
@@ -91,11 +94,18 @@ func (t *turn) take() error {
 
 // Open loads the model at path onto the device that o asks for. Close releases both.
 func Open(path string, o Options) (*Engine, error) {
+	return OpenContext(context.Background(), path, o)
+}
+
+// OpenContext is Open until ctx ends, which is looked at between two tensors: what was uploaded is then freed, and the error is
+// the context's.
+func OpenContext(ctx context.Context, path string, o Options) (*Engine, error) {
+	began := time.Now()
 	f, err := gguf.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	e, err := Load(f, o)
+	e, err := load(ctx, f, o, began)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -105,6 +115,15 @@ func Open(path string, o Options) (*Engine, error) {
 
 // Load is Open for a file that is open already; Close closes it. On an error the file stays open.
 func Load(f *gguf.File, o Options) (*Engine, error) {
+	return LoadContext(context.Background(), f, o)
+}
+
+// LoadContext is to Load what OpenContext is to Open.
+func LoadContext(ctx context.Context, f *gguf.File, o Options) (*Engine, error) {
+	return load(ctx, f, o, time.Now())
+}
+
+func load(ctx context.Context, f *gguf.File, o Options, began time.Time) (*Engine, error) {
 	// The file is bound before a device is opened, so that a bad file is told from a missing device.
 	r, err := Resolve(f)
 	if err != nil {
@@ -114,7 +133,7 @@ func Load(f *gguf.File, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := start(f, r, be, o)
+	e, err := start(ctx, f, r, be, o, began)
 	if err != nil {
 		be.Close()
 		return nil, err
@@ -125,20 +144,22 @@ func Load(f *gguf.File, o Options) (*Engine, error) {
 // New loads a model onto a given backend; Options.Device and Adapter are not used. Close closes the file and the
 // backend. On an error both stay open.
 func New(f *gguf.File, be backend.Backend, o Options) (*Engine, error) {
+	return NewContext(context.Background(), f, be, o)
+}
+
+// NewContext is to New what OpenContext is to Open.
+func NewContext(ctx context.Context, f *gguf.File, be backend.Backend, o Options) (*Engine, error) {
+	began := time.Now()
 	r, err := Resolve(f)
 	if err != nil {
 		return nil, err
 	}
-	return start(f, r, be, o)
+	return start(ctx, f, r, be, o, began)
 }
 
 // start loads a resolved model onto a backend.
-func start(f *gguf.File, r *Resolved, be backend.Backend, o Options) (*Engine, error) {
+func start(ctx context.Context, f *gguf.File, r *Resolved, be backend.Backend, o Options, began time.Time) (*Engine, error) {
 	e := &Engine{file: f, be: be, model: r.model, notes: r.Binding.Notes(be.Takes), kv: o.KV, turn: new(turn)}
-	progress := o.Progress
-	if progress == nil {
-		progress = func(string, int64, int64) {}
-	}
 	if _, ok := be.(holder); ok { // what does not fit is refused before anything is uploaded
 		p, err := plan(f, r, be, o)
 		if err != nil {
@@ -148,20 +169,30 @@ func start(f *gguf.File, r *Resolved, be backend.Backend, o Options) (*Engine, e
 			return nil, deviceError(&MemoryError{p})
 		}
 	}
-	err := r.Binding.Load(be, func(done, total int64, name string) { progress(name, done, total) })
+	upload := time.Now()
+	err := r.Binding.Load(ctx, be, func(done, total int64, name string) {
+		e.loaded.Bytes = total
+		if o.Progress != nil {
+			o.Progress(name, done, total)
+		}
+	})
 	if bad := (*weights.FileError)(nil); errors.As(err, &bad) {
 		return nil, err
+	}
+	if ended := ctx.Err(); ended != nil && errors.Is(err, ended) {
+		return nil, fmt.Errorf("load %s: %w", f.Path, err)
 	}
 	if err != nil {
 		return nil, deviceError(fmt.Errorf("%s: %w", f.Path, err))
 	}
 	e.model.Join(be)
-	ubatch, ctx := o.shape(r.Config)
-	e.model.LongContext = cmp.Or(o.ropeCtx, ctx) > e.model.Ropes[0].OrigCtx
-	if e.main, err = e.session(ubatch, ctx, o.Norms); err != nil {
+	ubatch, positions := o.shape(r.Config)
+	e.model.LongContext = cmp.Or(o.ropeCtx, positions) > e.model.Ropes[0].OrigCtx
+	if e.main, err = e.session(ubatch, positions, o.Norms); err != nil { // waits for the device
 		e.model.Close(be)
 		return nil, deviceError(fmt.Errorf("%s: %w", f.Path, err))
 	}
+	e.loaded.took(began, upload)
 	return e, nil
 }
 

@@ -147,7 +147,7 @@ func TestBindCollects(t *testing.T) {
 	if err.Error() != want {
 		t.Errorf("error\n%v\nexpected\n%s", err, want)
 	}
-	if err := b.Load(nil, nil); err == nil || err.Error() != want {
+	if err := b.Load(t.Context(), nil, nil); err == nil || err.Error() != want {
 		t.Errorf("Load: %v, expected the error of Err", err)
 	}
 }

@@ -67,7 +67,7 @@ func TestLoadReencodes(t *testing.T) {
 		t.Errorf("notes %q for a backend that takes all", got)
 	}
 	d := newDevice()
-	if err := b.Load(d, nil); err != nil {
+	if err := b.Load(t.Context(), d, nil); err != nil {
 		t.Fatal(err)
 	}
 	for i, name := range []string{"a", "b", "c", "d"} {

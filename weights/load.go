@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"context"
 	"fmt"
 	"math"
 
@@ -15,8 +16,9 @@ const flushBytes = 64 << 20
 // Load uploads the tensor of every slot that Bind found and sets its Matrix or Vector. A matrix in a format that the backend
 // does not take is re-encoded to F16; see Notes. After each tensor Load calls progress, unless nil, with the bytes of the
 // file uploaded so far, their total, and the tensor's name. A binding with an Err, data that cannot be read (a *FileError)
-// and errors of the device are returned; all that was uploaded is then freed again and each Matrix nil.
-func (b *Binding) Load(be backend.Backend, progress func(done, total int64, name string)) error {
+// and errors of the device are returned; all that was uploaded is then freed again and each Matrix nil. The same comes of a ctx
+// that ends, which is looked at between two tensors: the error is then the context's.
+func (b *Binding) Load(ctx context.Context, be backend.Backend, progress func(done, total int64, name string)) error {
 	if err := b.Err(); err != nil {
 		return err
 	}
@@ -27,7 +29,11 @@ func (b *Binding) Load(be backend.Backend, progress func(done, total int64, name
 		}
 	}
 	for i := range b.slots {
-		if err := l.load(&b.slots[i]); err != nil {
+		err := ctx.Err()
+		if err == nil {
+			err = l.load(&b.slots[i])
+		}
+		if err != nil {
 			l.undo()
 			return err
 		}

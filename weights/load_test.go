@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -131,7 +132,7 @@ func TestLoad(t *testing.T) {
 	m.bias = d.Alloc("arena", 1, 3) // the caller's, to be written in place
 	var steps []string
 	b := Bind(f, m.slots())
-	if err := b.Load(d, func(done, total int64, name string) {
+	if err := b.Load(t.Context(), d, func(done, total int64, name string) {
 		steps = append(steps, fmt.Sprintf("%s %d/%d", name, done, total))
 	}); err != nil {
 		t.Fatal(err)
@@ -189,7 +190,7 @@ func TestLoadFrees(t *testing.T) {
 			d := newDevice()
 			m.bias = d.Alloc("arena", 1, 3)
 			d.fail = fail
-			err := Bind(modelFile(t), m.slots()).Load(d, nil)
+			err := Bind(modelFile(t), m.slots()).Load(t.Context(), d, nil)
 			if err == nil || !strings.Contains(err.Error(), fail+": out of device memory") {
 				t.Fatalf("error %v, expected the device's", err)
 			}
@@ -206,12 +207,43 @@ func TestLoadFrees(t *testing.T) {
 	}
 }
 
+// A context that ends stops a load before the next tensor, and leaves nothing on the device but what the caller brought.
+func TestLoadCancel(t *testing.T) {
+	for _, after := range []string{"", "quant", "norm", "half"} {
+		t.Run("after "+after, func(t *testing.T) {
+			var m model
+			d := newDevice()
+			m.bias = d.Alloc("arena", 1, 3)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if after == "" {
+				cancel()
+			}
+			last := ""
+			err := Bind(modelFile(t), m.slots()).Load(ctx, d, func(_, _ int64, name string) {
+				if last = name; name == after {
+					cancel()
+				}
+			})
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("error %v, expected %v", err, context.Canceled)
+			}
+			if last != after {
+				t.Errorf("the last tensor was %q, expected %q", last, after)
+			}
+			if len(d.live) != 1 || !d.live["arena"] || m.quant != nil || m.half != nil || m.norm.Valid() || !m.bias.Valid() {
+				t.Errorf("still on the device: %v; slots: %+v", d.live, m)
+			}
+		})
+	}
+}
+
 // A device that fails at the last Flush only, as one that uploads lazily.
 func TestLoadFlushError(t *testing.T) {
 	var m model
 	d := newDevice()
 	lost := errors.New("device lost")
-	err := Bind(modelFile(t), m.slots()).Load(lazyDevice{d, lost}, nil)
+	err := Bind(modelFile(t), m.slots()).Load(t.Context(), lazyDevice{d, lost}, nil)
 	if !errors.Is(err, lost) {
 		t.Fatalf("error %v, expected %v", err, lost)
 	}
@@ -231,7 +263,7 @@ func TestLoadArenaShape(t *testing.T) {
 	var m model
 	d := newDevice()
 	m.bias = d.Alloc("arena", 1, 4)
-	err := Bind(modelFile(t), m.slots()).Load(d, nil)
+	err := Bind(modelFile(t), m.slots()).Load(t.Context(), d, nil)
 	if err == nil || !strings.Contains(err.Error(), `tensor "bias": device tensor is [1, 4], expected [1, 3]`) {
 		t.Errorf("error %v, expected one about the shape of bias", err)
 	}
@@ -288,7 +320,7 @@ func TestLoadPositive(t *testing.T) {
 			for _, positive := range []bool{true, false} {
 				var v backend.Tensor
 				d := newDevice()
-				err := Bind(f, []Slot{{Name: "factors", Rows: 1, N: 4, Vector: &v, Positive: positive}}).Load(d, nil)
+				err := Bind(f, []Slot{{Name: "factors", Rows: 1, N: 4, Vector: &v, Positive: positive}}).Load(t.Context(), d, nil)
 				var bad *FileError
 				want := fmt.Sprintf(`some.gguf: tensor "factors": element 2 is %v, expected a finite number above 0`, c.bad)
 				switch {

@@ -94,7 +94,7 @@ func TestLoadOfShrinkingFile(t *testing.T) {
 				{Name: "vector", Rows: 1, N: n, Vector: &vector},
 			})
 			d := shrinking{newDevice(), path, c.at, c.takes, t}
-			err = b.Load(d, func(_, _ int64, name string) {
+			err = b.Load(t.Context(), d, func(_, _ int64, name string) {
 				if name == c.after {
 					d.shrink()
 				}

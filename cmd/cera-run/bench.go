@@ -22,6 +22,20 @@ type benchLine struct {
 	engine.BenchResult
 }
 
+// benchLoad is what loading one model took.
+type benchLoad struct {
+	Model  string `json:"model"`
+	Device string `json:"device"`
+	engine.LoadResult
+}
+
+// benchRecord is what bench prints as JSON.
+type benchRecord struct {
+	Schema  string      `json:"schema"`
+	Loads   []benchLoad `json:"loads"`
+	Results []benchLine `json:"results"`
+}
+
 // benchOptions are the flags of bench.
 type benchOptions struct {
 	runOptions
@@ -38,7 +52,9 @@ func benchCommand() *cobra.Command {
 		Use:   "bench [MODEL...]",
 		Short: "Measure prefill and decoding, in tokens a second, or kernels by themselves",
 		Long: `bench measures the prefill of a prompt and greedy decoding, each several times after a run that
-warms up, and gives the median and the range. Without a model it measures the built-in one.
+warms up, and gives the median and the range. Without a model it measures the built-in one. A line
+"load" before them says at what rate the weights of the file came onto the device, once, and how long
+it was from opening the file to a first token; with -p 0 -n 0 that is all.
 
 --profile FILE runs the same once with every command timed by the device: a table of where the time
 goes, by op and by layer, and a trace in FILE for ui.perfetto.dev or chrome://tracing.
@@ -63,8 +79,10 @@ for arithmetic. --only 'GLOB' picks some, as '8B/matvec/Q4_*'.`,
 
 func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 	switch {
-	case o.Prompt < 0 || o.Generate < 0 || o.Depth < 0 || o.Prompt+o.Generate == 0:
-		return fmt.Errorf("-p %d, -n %d, -d %d: expected numbers of tokens, and something to measure", o.Prompt, o.Generate, o.Depth)
+	case o.Prompt < 0 || o.Generate < 0 || o.Depth < 0:
+		return fmt.Errorf("-p %d, -n %d, -d %d: expected numbers of tokens", o.Prompt, o.Generate, o.Depth)
+	case o.profile != "" && o.Prompt+o.Generate == 0:
+		return errors.New("--profile, -p 0, -n 0: there is nothing to measure")
 	case o.Repetitions < 1:
 		return fmt.Errorf("-r: %d is not at least 1", o.Repetitions)
 	case !slices.Contains([]string{"table", "csv", "json", "markdown"}, o.format):
@@ -87,7 +105,7 @@ func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 	if o.profile != "" {
 		return o.runProfile(cmd, args)
 	}
-	var lines []benchLine
+	all := benchRecord{Schema: benchSchema, Results: []benchLine{}}
 	models := [][]string{nil}
 	if len(args) > 0 {
 		models = nil
@@ -96,13 +114,11 @@ func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	for _, model := range models {
-		l, err := o.bench(cmd, model)
-		if err != nil {
+		if err := o.bench(cmd, model, &all); err != nil {
 			return err
 		}
-		lines = append(lines, l...)
 	}
-	return writeBench(cmd.OutOrStdout(), o.format, lines)
+	return writeBench(cmd.OutOrStdout(), o.format, &all)
 }
 
 // modelName is what the lines of a model are called.
@@ -114,33 +130,43 @@ func modelName(args []string) string {
 }
 
 // bench measures one model.
-func (o *benchOptions) bench(cmd *cobra.Command, model []string) ([]benchLine, error) {
+func (o *benchOptions) bench(cmd *cobra.Command, model []string, all *benchRecord) error {
 	e, _, err := o.open(cmd, model)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer e.Close()
-	name := modelName(model)
+	name, device := modelName(model), e.Info().Adapter
+	o.progressLine(cmd, name, "a first token")
+	load, err := e.BenchLoad(cmd.Context())
+	if err != nil {
+		return err
+	}
+	all.Loads = append(all.Loads, benchLoad{name, device, load})
 	results, err := e.Bench(cmd.Context(), o.BenchOptions, func(test string, run int) {
 		o.progressLine(cmd, name, fmt.Sprintf("%s, run %d of %d", test, run, o.Repetitions))
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var lines []benchLine
 	for _, r := range results {
-		lines = append(lines, benchLine{name, e.Info().Adapter, r})
+		all.Results = append(all.Results, benchLine{name, device, r})
 	}
-	return lines, nil
+	return nil
 }
 
-func writeBench(out io.Writer, format string, lines []benchLine) error {
+// writeBench prints a model's load before what was measured of it.
+func writeBench(out io.Writer, format string, all *benchRecord) error {
 	if format == "json" {
-		return writeJSON(out, map[string]any{"schema": benchSchema, "results": lines})
+		return writeJSON(out, all)
 	}
-	t := textTable{head: []string{"model", "device", "test", "tokens/s", "least", "most", "commands"}, left: 3}
-	for _, l := range lines {
-		t.add(l.Model, l.Device, l.Test, number(l.Median, 2), number(l.Least, 2), number(l.Most, 2), unlessZero(l.Commands, 0))
+	t := textTable{head: []string{"model", "device", "test", "tokens/s", "least", "most", "commands", "load GB/s", "load s", "first token s"}, left: 3}
+	for i, l := range all.Loads {
+		t.add(l.Model, l.Device, "load", "", "", "", "", number(l.Rate, 2), number(l.Open, 2), number(l.FirstToken, 2))
+		tests := len(all.Results) / len(all.Loads) // the same of every model
+		for _, l := range all.Results[i*tests : (i+1)*tests] {
+			t.add(l.Model, l.Device, l.Test, number(l.Median, 2), number(l.Least, 2), number(l.Most, 2), unlessZero(l.Commands, 0), "", "", "")
+		}
 	}
 	return t.write(out, format)
 }

@@ -70,6 +70,40 @@ func TestBenchKernels(t *testing.T) {
 	}
 }
 
+// TestWriteBench: a load stands before what was measured of the same model.
+func TestWriteBench(t *testing.T) {
+	result := func(test string, rate float64) engine.BenchResult {
+		return engine.BenchResult{Test: test, Median: rate, Least: rate / 2, Most: rate * 2, Commands: 7}
+	}
+	load := engine.LoadResult{Bytes: 3e9, Upload: 2, Rate: 1.5, Open: 2.5, FirstToken: 3}
+	all := &benchRecord{
+		Loads:   []benchLoad{{"a", "d", load}, {"b", "d", load}},
+		Results: []benchLine{{"a", "d", result("pp4", 10)}, {"a", "d", result("tg2", 1)}, {"b", "d", result("pp4", 20)}, {"b", "d", result("tg2", 2)}},
+	}
+	const head = "model,device,test,tokens/s,least,most,commands,load GB/s,load s,first token s\n"
+	for name, c := range map[string]struct {
+		all  *benchRecord
+		want string
+	}{
+		"two models": {all, head + `a,d,load,,,,,1.50,2.50,3.00
+a,d,pp4,10.00,5.00,20.00,7,,,
+a,d,tg2,1.00,0.50,2.00,7,,,
+b,d,load,,,,,1.50,2.50,3.00
+b,d,pp4,20.00,10.00,40.00,7,,,
+b,d,tg2,2.00,1.00,4.00,7,,,
+`},
+		"a load alone": {&benchRecord{Loads: all.Loads[:1]}, head + "a,d,load,,,,,1.50,2.50,3.00\n"},
+	} {
+		var out bytes.Buffer
+		if err := writeBench(&out, "csv", c.all); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != c.want {
+			t.Errorf("%s: found\n%s\nexpected\n%s", name, out.String(), c.want)
+		}
+	}
+}
+
 func TestWriteProfiles(t *testing.T) {
 	p := &engine.Profile{
 		Test: "tg3", Passes: 3, Commands: 2, Plain: 10, Profiled: 20, Busy: 8, Gaps: 1, Between: 0.5,

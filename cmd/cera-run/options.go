@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,7 +100,7 @@ func (o *runOptions) open(cmd *cobra.Command, args []string) (*engine.Engine, []
 	bar := newProgress(cmd.ErrOrStderr(), o.quiet)
 	opts.Progress = bar.update
 	defer bar.finish()
-	e, err := openModel(args, opts)
+	e, err := openModel(cmd.Context(), args, opts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -154,15 +155,15 @@ func (o *runOptions) tokenizer(e *engine.Engine) (*tokenizer.Tokenizer, error) {
 	return tok, nil
 }
 
-func openModel(args []string, opts engine.Options) (*engine.Engine, error) {
+func openModel(ctx context.Context, args []string, opts engine.Options) (*engine.Engine, error) {
 	if len(args) > 0 {
-		return engine.Open(args[0], opts)
+		return engine.OpenContext(ctx, args[0], opts)
 	}
 	f, err := engine.BuiltIn()
 	if err != nil {
 		return nil, err
 	}
-	return engine.Load(f, opts)
+	return engine.LoadContext(ctx, f, opts)
 }
 
 // parseTokens reads ids separated by commas or spaces; an empty text gives nil.

@@ -34,7 +34,7 @@ var recordSchemas = map[string]struct {
 	"generate": {generateSchema, nil, []string{"id", "text", "logprob", "top", "schema", "finish", "prompt_tokens", "tokens", "seconds_to_first_token", "decode_tokens_per_s", "prefill_tokens_per_s"}},
 	"logits":   {logitsSchema, []any{nextToken{}}, []string{"schema", "next"}},
 	"embed":    {embedSchema, nil, []string{"schema", "tokens", "mean", "normalized", "rows"}},
-	"bench":    {benchSchema, []any{benchLine{}, profiled{}, kernelbench.Report{}}, []string{"schema", "results", "profiles", "kernel_report"}},
+	"bench":    {benchSchema, []any{benchRecord{}, profiled{}, kernelbench.Report{}}, []string{"profiles", "kernel_report"}},
 	"chat":     {chatSchema, []any{savedChat{}}, nil},
 	"plan":     {engine.PlanSchema, []any{engine.Plan{}}, nil},
 	"version":  {versionSchema, []any{versionInfo{}}, nil},
@@ -159,6 +159,7 @@ func records(t *testing.T) map[string][][]byte {
 	cera("embed", 0, "embed", "--device", "cpu", "-p", "Tom")
 	cera("embed", 0, "embed", "--device", "cpu", "-p", "Tom", "--mean", "--normalize")
 	cera("bench", 0, "bench", "--device", "cpu", "--quiet", "-p", "4", "-n", "2", "-d", "3", "-r", "2", "-o", "json")
+	cera("bench", 0, "bench", "--device", "cpu", "--quiet", "-p", "0", "-n", "0", "-o", "json")
 	all["bench"] = append(all["bench"], benchRecords(t)...)
 	cera("plan", 0, "check", "--device", "cpu", "--dry-run", "--json")
 	all["plan"] = append(all["plan"], encoded(t, &engine.Plan{
