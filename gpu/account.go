@@ -4,7 +4,7 @@ package gpu
 type Memory struct {
 	Weights int64 `json:"weights_bytes"` // of LoadWeight
 	Tensors int64 `json:"tensors_bytes"` // of Alloc
-	Working int64 `json:"working_bytes"` // parameters, readback, what kernels leave to each other
+	Working int64 `json:"working_bytes"` // parameters, readback, staging, what kernels leave to each other
 }
 
 // Total is the sum.

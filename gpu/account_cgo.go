@@ -12,7 +12,7 @@ import (
 // Memory returns what is allocated now.
 func (b *Backend) Memory() Memory {
 	m := b.memory
-	m.Working += int64(b.stagingN)
+	m.Working += int64(b.stagingN) + b.ring.bytes()
 	return m
 }
 
@@ -44,7 +44,16 @@ func (b *Backend) WeightBytes(f backend.Format, rows, n int) (int64, error) {
 	return (int64(rows/most)*words(most) + words(rows%most)) * wordBytes, nil
 }
 
-// WorkingBytes bounds what Memory.Working grows to for work w. Copies of tensors that a binding cannot begin at, which live
+// StagingBytes bounds the memory that weights pass through on their way, of which the largest takes so many bytes; Flush gives
+// it back.
+func (b *Backend) StagingBytes(largest int64) int64 {
+	if !b.ring.takes(largest) {
+		return 0
+	}
+	return int64(b.ring.most) * int64(b.ring.size)
+}
+
+// WorkingBytes bounds what Memory.Working grows to for work w, without StagingBytes. Copies of tensors that a binding cannot begin at, which live
 // until the next submit, are not in it.
 func (b *Backend) WorkingBytes(w Work) int64 {
 	const paramBytes = 128 // of the largest parameters, rounded up

@@ -64,6 +64,8 @@ type Backend struct {
 	memory    Memory
 	staging   *wgpu.Buffer // for readback
 	stagingN  uint64       // its size in bytes
+	ring      ring         // for weights
+	written   int64        // bytes written through the queue since the device was last waited for
 }
 
 // Open makes a device on the adapter that o selects. Where there is none, the error wraps ErrNoDevice. Opening
@@ -148,6 +150,7 @@ func (b *Backend) open(a AdapterInfo, o Options) error {
 
 	got := dev.GetLimits().Limits
 	b.limits = describe(wgpu.AdapterInfo{}, got).Limits
+	b.ring.init(b.limits)
 	b.maxThreads = min(b.limits.Invocations, int(got.MaxComputeWorkgroupSizeX))
 	b.maxWeight = b.limits.MaxBinding
 	if o.MaxBinding > 0 {
@@ -249,12 +252,13 @@ func (b *Backend) take() error {
 }
 
 // Flush submits what was recorded and waits until the device has done it. It returns the first error of any op
-// since the last Flush or Read that returned one.
+// since the last Flush or Read that returned one, and gives back the memory that weights pass through on their way.
 func (b *Backend) Flush() error {
 	if b.ready("Flush") {
 		b.wait("Flush")
 		b.notice("Flush")
 	}
+	b.freeRing("Flush")
 	return b.take()
 }
 
@@ -293,6 +297,7 @@ func (b *Backend) Close() {
 
 // release gives back whatever was made, in reverse order.
 func (b *Backend) release() {
+	b.freeRing("Close")
 	b.dropGroups(nil)
 	for buf := range b.buffers {
 		b.drop(buf)

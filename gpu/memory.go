@@ -16,8 +16,8 @@ import (
 // wordBytes is the size of a tensor's element.
 const wordBytes = 4
 
-// uploadPiece is how many bytes go to the device in one write. Each write is staged in a copy until it has been
-// submitted, so an upload in one piece would need its size twice over.
+// uploadPiece is how many bytes are written through the queue before the device is waited for, and at most in one write. Each
+// write is staged in a copy until it has been submitted, so an upload in one piece would need its size twice over.
 const uploadPiece = 32 << 20
 
 // storageUsage is what tensors, weights and parameters are used for.
@@ -184,9 +184,10 @@ func (b *Backend) writePieces(op string, buf *buffer, off uint64, data []byte) {
 		}
 		data = data[len(piece):]
 		off += uint64(len(piece))
-		if len(piece) == uploadPiece {
+		if b.written += int64(len(piece)); b.written >= uploadPiece {
 			b.submitNow(nil)
-			b.idle() // lets the staged copy go
+			b.idle() // lets the staged copies go
+			b.written = 0
 		}
 	}
 }

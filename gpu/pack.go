@@ -4,8 +4,6 @@ package gpu
 
 import (
 	"math"
-	"runtime"
-	"sync"
 
 	"cera/backend"
 	"cera/shaders"
@@ -68,21 +66,6 @@ func blocks(format string, pack func(quants, scales []uint32, row []byte)) packi
 
 // groups returns how many groups a row of n weights takes.
 func (p packing) groups(n int) int { return (n + p.group - 1) / p.group }
-
-// rows packs whole rows of n weights one after the other, shared out among the cores.
-func (p packing) rows(quants, scales []uint32, data []byte, n, rowBytes int) {
-	q, s, rows := p.groups(n)*p.quants, p.groups(n)*p.scales, len(data)/rowBytes
-	parts := min(runtime.GOMAXPROCS(0), 1+rows*rowBytes>>16)
-	var wg sync.WaitGroup
-	for i := range parts {
-		wg.Go(func() {
-			for r := i * rows / parts; r < (i+1)*rows/parts; r++ {
-				p.pack(quants[r*q:(r+1)*q], scales[r*s:(r+1)*s], data[r*rowBytes:(r+1)*rowBytes])
-			}
-		})
-	}
-	wg.Wait()
-}
 
 // partRows returns how many rows a part of a packed weight holds at most: its larger buffer within maxBytes, its words
 // within 32 bits.

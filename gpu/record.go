@@ -201,8 +201,15 @@ func (b *Backend) submitRecorded() error {
 	if err != nil {
 		return err
 	}
-	b.submitNow(cmd)
+	staged, err := b.unmapStaged()
+	if err == nil {
+		b.submitNow(cmd)
+		b.remapStaged(staged)
+	}
 	cmd.Release()
+	if err != nil {
+		return err
+	}
 	if b.lost == nil && b.pace.submitted() {
 		b.idle()
 		b.pace.measured++
@@ -225,7 +232,7 @@ func (b *Backend) paramsBuffer(params any) (*buffer, error) {
 		return nil, err
 	}
 	if err := b.queue.WriteBuffer(buf.raw, 0, data.Bytes()); err != nil {
-		return nil, fmt.Errorf("parameters: %w", err)
+		return nil, fmt.Errorf("parameters: %w", oneLine(err))
 	}
 	b.params[params] = buf
 	return buf, nil

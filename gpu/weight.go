@@ -7,8 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cogentcore/webgpu/wgpu"
-
 	"cera/backend"
 )
 
@@ -75,28 +73,50 @@ func (b *Backend) LoadWeight(name string, f backend.Format, rows, n int, data []
 		return nil
 	}
 	w := &weight{owner: b, name: name, format: f, rows: rows, n: n}
+	loaded := false
+	defer func() {
+		if !loaded { // an error, or a panic where the file has lost the data
+			b.freeChunks(w)
+		}
+	}()
 	var most int
 	w.packing, most = b.weightLayout(f, rowBytes, n)
 	for lo := 0; lo < rows && b.err == nil; lo += most {
 		hi := min(lo+most, rows)
-		part := data[lo*rowBytes : hi*rowBytes]
-		if w.packing != nil {
-			b.uploadPacked(op, w, lo, hi, part)
-			continue
-		}
-		buf, err := b.newBuffer(name, (len(part)+wordBytes-1)/wordBytes, weightBuffer, storageUsage)
-		if err != nil {
+		if err := b.newChunk(w, lo, hi); err != nil {
 			b.fail(op, err)
 			break
 		}
-		w.chunks = append(w.chunks, chunk{buf: buf, lo: lo, hi: hi})
-		b.uploadBytes(op, buf, part)
+		b.uploadPart(op, w, w.chunks[len(w.chunks)-1], data[lo*rowBytes:hi*rowBytes])
 	}
 	if b.err != nil {
-		b.freeChunks(w)
 		return nil
 	}
+	loaded = true
 	return w
+}
+
+// newChunk adds room for rows lo..hi-1 to w.
+func (b *Backend) newChunk(w *weight, lo, hi int) error {
+	rows, c := hi-lo, chunk{lo: lo, hi: hi}
+	words := (rows*w.format.RowBytes(w.n) + wordBytes - 1) / wordBytes
+	if w.packing != nil {
+		q, _ := w.packing.sizes()
+		words = rows * w.groups() * q / wordBytes
+	}
+	var err error
+	if c.buf, err = b.newBuffer(w.name, words, weightBuffer, storageUsage); err != nil {
+		return err
+	}
+	if w.packing != nil {
+		words = rows * w.groups() * w.packing.scales
+		if c.scales, err = b.newBuffer(w.name+" scales", words, weightBuffer, storageUsage); err != nil {
+			b.freeBuffer(c.buf)
+			return err
+		}
+	}
+	w.chunks = append(w.chunks, c)
+	return nil
 }
 
 // weightLayout says how rows of n elements are stored: packed or, where that is nil, as they are, and at most how many in a
@@ -108,51 +128,10 @@ func (b *Backend) weightLayout(f backend.Format, rowBytes, n int) (*packing, int
 	return nil, partRows(b.maxWeight, rowBytes, n)
 }
 
-// uploadPacked packs rows lo..hi-1 and uploads them as a part of w.
-func (b *Backend) uploadPacked(op string, w *weight, lo, hi int, data []byte) {
-	p, rowBytes := w.packing, len(data)/(hi-lo)
-	q, s := w.groups()*p.quants, w.groups()*p.scales
-	c := chunk{lo: lo, hi: hi}
-	var err error
-	if c.buf, err = b.newBuffer(w.name, (hi-lo)*q, weightBuffer, storageUsage); err != nil {
-		b.fail(op, err)
-		return
-	}
-	w.chunks = append(w.chunks, c)
-	last := &w.chunks[len(w.chunks)-1]
-	if last.scales, err = b.newBuffer(w.name+" scales", (hi-lo)*s, weightBuffer, storageUsage); err != nil {
-		b.fail(op, err)
-		return
-	}
-	// A few rows at a time, so that no second copy of the weight is held.
-	step := max(1, packBytes/(q*wordBytes))
-	quants, scales := make([]uint32, min(step, hi-lo)*q), make([]uint32, min(step, hi-lo)*s)
-	for at := 0; at < hi-lo && b.err == nil; at += step {
-		n := min(step, hi-lo-at)
-		p.rows(quants[:n*q], scales[:n*s], data[at*rowBytes:(at+n)*rowBytes], w.n, rowBytes)
-		b.writePieces(op, last.buf, uint64(at*q)*wordBytes, wgpu.ToBytes(quants[:n*q]))
-		b.writePieces(op, last.scales, uint64(at*s)*wordBytes, wgpu.ToBytes(scales[:n*s]))
-	}
-}
-
-// packBytes is how much is packed before it is uploaded.
-const packBytes = 32 << 20
-
 // partRows returns how many rows of n elements a part of a weight holds at most. Kernels count the elements of a part in 32
 // bits, which in a format of less than eight bits may run out before its bytes do.
 func partRows(maxBytes int64, rowBytes, n int) int {
 	return int(min(maxBytes/int64(rowBytes), math.MaxUint32/int64(n)))
-}
-
-// uploadBytes writes data to the start of buf and pads it with zeros to a whole word.
-func (b *Backend) uploadBytes(op string, buf *buffer, data []byte) {
-	whole := len(data) &^ (wordBytes - 1)
-	b.writePieces(op, buf, 0, data[:whole])
-	if whole < len(data) {
-		var last [wordBytes]byte
-		copy(last[:], data[whole:])
-		b.writePieces(op, buf, uint64(whole), last[:])
-	}
 }
 
 // weightShape checks the shape and returns the bytes of a row.

@@ -9,10 +9,6 @@ import (
 	"cera/gguf"
 )
 
-// flushBytes is how much Load uploads before it waits for the device: an error shows early, and a backend need not hold
-// staging memory for a whole model.
-const flushBytes = 64 << 20
-
 // Load uploads the tensor of every slot that Bind found and sets its Matrix or Vector. A matrix in a format that the backend
 // does not take is re-encoded to F16; see Notes. After each tensor Load calls progress, unless nil, with the bytes of the
 // file uploaded so far, their total, and the tensor's name. A binding with an Err, data that cannot be read (a *FileError)
@@ -57,7 +53,6 @@ type loader struct {
 	file        *gguf.File
 	progress    func(done, total int64, name string)
 	done, total int64
-	pending     int64             // bytes since the last Flush
 	matrices    []*backend.Weight // set so far
 	vectors     []*backend.Tensor // allocated so far
 	buf         []float32
@@ -97,12 +92,6 @@ func (l *loader) load(s *Slot) error {
 		return failed
 	}
 	l.done += int64(t.Size)
-	if l.pending += int64(t.Size); l.pending >= flushBytes {
-		l.pending = 0
-		if err := l.be.Flush(); err != nil {
-			return fmt.Errorf("upload weights up to tensor %q: %w", s.Name, err)
-		}
-	}
 	if l.progress != nil {
 		l.progress(l.done, l.total, s.Name)
 	}
@@ -129,6 +118,9 @@ func (l *loader) matrix(s *Slot, f backend.Format, data []byte) error {
 	}
 	*s.Matrix = l.be.LoadWeight(s.Name, f, s.Rows, s.N, data)
 	l.matrices = append(l.matrices, s.Matrix)
+	if *s.Matrix == nil { // the device's error, which Flush will tell
+		return fmt.Errorf("upload weights up to tensor %q: %w", s.Name, l.failed())
+	}
 	return nil
 }
 
@@ -163,7 +155,7 @@ func (l *loader) vector(s *Slot, f backend.Format, data []byte) error {
 	return nil
 }
 
-// failed returns the error that made an Alloc fail.
+// failed returns the error that made an upload or an Alloc fail.
 func (l *loader) failed() error {
 	if err := l.be.Flush(); err != nil {
 		return err
@@ -171,7 +163,7 @@ func (l *loader) failed() error {
 	return fmt.Errorf("device gave no memory and no error")
 }
 
-// undo frees what was uploaded.
+// undo frees what was uploaded, and what the uploads passed through.
 func (l *loader) undo() {
 	for _, m := range l.matrices {
 		l.be.FreeWeight(*m)
@@ -181,6 +173,7 @@ func (l *loader) undo() {
 		l.be.Free(*v)
 		*v = backend.Tensor{}
 	}
+	l.be.Flush() //nolint:errcheck // what the data passed through is given back; the error is another
 }
 
 // DecodeTensor returns the elements of a tensor of any shape as f32, in the file's order.

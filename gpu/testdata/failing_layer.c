@@ -17,13 +17,14 @@ typedef struct chain {
 	link *link;
 } chain;
 
-enum { INSTANCE_CHAIN = 47, DEVICE_CHAIN = 48, LINK = 0, OUT_OF_DEVICE_MEMORY = -2, DEVICE_LOST = -4 };
+enum { INSTANCE_CHAIN = 47, DEVICE_CHAIN = 48, LINK = 0, OUT_OF_DEVICE_MEMORY = -2, DEVICE_LOST = -4, MAP_FAILED = -5 };
 
 static lookup next_instance, next_device;
 static void *the_instance;
 static int calls;
 static int (*real_submit)(void *, uint32_t, const void *, uint64_t);
 static int (*real_allocate)(void *, const void *, const void *, void *);
+static int (*real_map)(void *, uint64_t, uint64_t, uint64_t, uint32_t, void **);
 static int (*real_counter)(void *, uint64_t, uint64_t *);
 
 static int fails(const char *name) {
@@ -37,6 +38,10 @@ static int submit(void *queue, uint32_t n, const void *info, uint64_t fence) {
 
 static int allocate(void *device, const void *info, const void *callbacks, void *memory) {
 	return fails("allocate") ? OUT_OF_DEVICE_MEMORY : real_allocate(device, info, callbacks, memory);
+}
+
+static int map(void *device, uint64_t memory, uint64_t offset, uint64_t size, uint32_t flags, void **to) {
+	return fails("map") ? MAP_FAILED : real_map(device, memory, offset, size, flags, to);
 }
 
 static int counter(void *device, uint64_t semaphore, uint64_t *value) {
@@ -82,6 +87,10 @@ function vkGetDeviceProcAddr(void *device, const char *name) {
 	if (f && !strcmp(name, "vkAllocateMemory")) {
 		real_allocate = (void *)f;
 		return (function)allocate;
+	}
+	if (f && !strcmp(name, "vkMapMemory")) {
+		real_map = (void *)f;
+		return (function)map;
 	}
 	if (f && !strncmp(name, "vkGetSemaphoreCounterValue", 26)) {
 		real_counter = (void *)f;
