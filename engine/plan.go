@@ -28,7 +28,7 @@ type Plan struct {
 	Activations int64        `json:"activations_bytes"` // of one sequence: tables of rotations and what decoding on the device keeps, too
 	Working     int64        `json:"working_bytes"`     // of the device's own, at most
 	Total       int64        `json:"total_bytes"`
-	Loading     int64        `json:"loading_bytes"`          // at most, while matrices are stored together after the upload
+	Loading     int64        `json:"loading_bytes"`          // at most until all is loaded; see planner.weights
 	Budget      int64        `json:"budget_bytes,omitempty"` // Options.GPUMemory
 	Fits        bool         `json:"fits"`                   // within the budget, or there is none
 	Advice      []string     `json:"advice,omitempty"`       // what would fit, where this does not
@@ -84,10 +84,11 @@ func (o Options) shape(c layers.Config) (ubatch, ctx int) {
 	return min(cmp.Or(o.UBatch, defaultUBatch), ctx), ctx
 }
 
-// holder tells how a device holds weights, and bounds its working memory. The cpu holds them as they are in the file, and
-// works on the stack.
+// holder tells how a device holds weights, and bounds what they pass through on their way and its working memory. The cpu
+// holds them as they are in the file, and works on the stack.
 type holder interface {
 	WeightBytes(f backend.Format, rows, n int) (int64, error)
+	StagingBytes(largest int64) int64
 	WorkingBytes(gpu.Work) int64
 }
 
@@ -138,7 +139,7 @@ func (p *planner) held(t *gguf.Tensor) (backend.Format, error) {
 }
 
 // weights adds up the tensors that the model takes, matrices in the formats that as gives, and how much there is at most
-// while some of them are stored together (Model.Join).
+// while they are uploaded, or then some of them stored together (Model.Join).
 func (p *planner) weights(as func(*gguf.Tensor) (backend.Format, error)) (total, loading int64, err error) {
 	sizes := map[string]int64{}
 	for _, s := range p.r.model.Slots() {
@@ -159,15 +160,19 @@ func (p *planner) weights(as func(*gguf.Tensor) (backend.Format, error)) (total,
 		}
 		total += size
 	}
-	if _, ok := p.be.(holder); !ok {
+	h, ok := p.be.(holder)
+	if !ok {
 		return total, total, nil
 	}
-	var together int64
+	var largest, together int64
+	for _, size := range sizes {
+		largest = max(largest, size)
+	}
 	for i := range p.r.model.Blocks {
 		b := &p.r.model.Blocks[i]
 		together = max(together, sizes[b.Q.Name]+sizes[b.K.Name]+sizes[b.V.Name], sizes[b.Gate.Name]+sizes[b.Up.Name])
 	}
-	return total, total + together, nil
+	return total, total + max(together, h.StagingBytes(largest)), nil
 }
 
 func (p *planner) matrix(f backend.Format, rows, n int) (int64, error) {

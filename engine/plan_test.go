@@ -67,11 +67,16 @@ func planned(t *testing.T, path string, o engine.Options) {
 	if f, err = gguf.Open(path); err != nil {
 		t.Fatal(err)
 	}
+	var most int64 // while it is loaded
+	o.Progress = func(string, int64, int64) { most = max(most, be.Memory().Total()) }
 	e, err := engine.New(f, be, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
+	if most == 0 || most > p.Loading {
+		t.Errorf("the device held %d bytes while the model was loaded, the plan's bound is %d", most, p.Loading)
+	}
 	tokens := engine.DefaultTokens(e.Config().Vocab, 9)
 	if _, err := e.Greedy(ctx, tokens, 4); err != nil {
 		t.Fatal(err)

@@ -53,8 +53,8 @@ func (b *Backend) StagingBytes(largest int64) int64 {
 	return int64(b.ring.most) * int64(b.ring.size)
 }
 
-// WorkingBytes bounds what Memory.Working grows to for work w, without StagingBytes. Copies of tensors that a binding cannot begin at, which live
-// until the next submit, are not in it.
+// WorkingBytes bounds what Memory.Working grows to for work w, once weights are loaded. Copies of tensors that a binding cannot
+// begin at, which live until the next submit, are not in it.
 func (b *Backend) WorkingBytes(w Work) int64 {
 	const paramBytes = 128 // of the largest parameters, rounded up
 	// The splits of an attention have at most so many rows of heads, whichever kernel makes them.
