@@ -5,6 +5,7 @@ package cpufast
 
 import (
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -52,24 +53,38 @@ func sized(s *[]float32, n int) []float32 {
 	return (*s)[:n]
 }
 
-// parallel calls do for 0 to n-1, on all cores, each of which takes the next as soon as it is done with one.
+// parallel calls do for 0 to n-1, on all cores, each of which takes the next as soon as it is done with one. A panic becomes the
+// caller's, once all have stopped: a weight may be mapped from a file that shrinks meanwhile, see gguf.File.View.
 func (f *fast) parallel(n int, do func(s *scratch, i int)) {
 	workers := min(runtime.GOMAXPROCS(0), n)
 	for len(f.scratch) < workers {
 		f.scratch = append(f.scratch, scratch{})
 	}
 	var next atomic.Int64
-	work := func(s *scratch) {
+	panics := make([]any, workers)
+	work := func(w int) {
+		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+		defer func() {
+			if panics[w] = recover(); panics[w] != nil {
+				next.Store(int64(n)) // the others need not go on
+			}
+		}()
+		s := &f.scratch[w]
 		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 			do(s, i)
 		}
 	}
 	var wg sync.WaitGroup
 	for w := 1; w < workers; w++ {
-		wg.Go(func() { work(&f.scratch[w]) })
+		wg.Go(func() { work(w) })
 	}
 	if workers > 0 {
-		work(&f.scratch[0])
+		work(0)
 	}
 	wg.Wait()
+	for _, p := range panics {
+		if p != nil {
+			panic(p)
+		}
+	}
 }
