@@ -42,7 +42,7 @@ type interruptCase struct {
 	text  bool                    // stdout may have a part of it
 }
 
-func interruptCases(model, tokens string) []interruptCase {
+func interruptCases(model, large, tokens string) []interruptCase {
 	isTrace := func(path string) error { _, err := trace.Open(path); return err }
 	isModel := func(path string) error {
 		f, err := gguf.Open(path)
@@ -60,6 +60,7 @@ func interruptCases(model, tokens string) []interruptCase {
 		{name: "dump", args: []string{"dump", "--out", "t.npz", "--tokens", tokens, model}, out: "t.npz", whole: isTrace},
 		{name: "generate", args: []string{"generate", "-n", "0", "--ignore-end", "--ctx", "2000", "-p", "Tom"}, text: true},
 		{name: "bench", args: []string{"bench", "-o", "json", "-p", "500", "-n", "60", model}, json: true},
+		{name: "load", args: []string{"bench", "-o", "json", "-p", "0", "-n", "0", large}, json: true},
 		{name: "chat", args: []string{"chat", "--template", "chatml", "--ignore-end"}, stdin: true, text: true},
 		{name: "quantize", args: []string{"quantize", model, "out.gguf", "Q4_K"}, out: "out.gguf", whole: isModel},
 		{name: "random", args: []string{"random", "1B", "Q8_0", "out.gguf"}, out: "out.gguf", whole: isModel},
@@ -79,7 +80,7 @@ func TestSignals(t *testing.T) {
 	if haveGPU(t) {
 		devices = append(devices, "gpu")
 	}
-	for _, c := range interruptCases(model, tokens) {
+	for _, c := range interruptCases(model, largeModel(t), tokens) {
 		for _, device := range devices {
 			args := slices.Clone(c.args)
 			switch args[0] {

@@ -48,12 +48,27 @@ func (p *program) left(t *testing.T) []string {
 // mediumModel writes a model that takes a while: 30 MB, and a second or more for a batch of 500 tokens.
 func mediumModel(t *testing.T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "medium.gguf")
+	return shapedModel(t, tinymodel.Shape{
+		Name: "medium", Layers: 4, Dim: 512, FF: 2048, Heads: 8, KVHeads: 4, HeadDim: 64, Vocab: 4096, Ctx: 1024, Tied: true,
+	})
+}
+
+// largeModel writes a model of 310 MB, which a software adapter takes a while to load.
+func largeModel(t *testing.T) string {
+	t.Helper()
+	return shapedModel(t, tinymodel.Shape{
+		Name: "large", Layers: 8, Dim: 1024, FF: 4096, Heads: 16, KVHeads: 8, HeadDim: 64, Vocab: 32000, Ctx: 1024, Tied: true,
+	})
+}
+
+// shapedModel writes a model in halves with random weights.
+func shapedModel(t *testing.T, shape tinymodel.Shape) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), shape.Name+".gguf")
 	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	shape := tinymodel.Shape{Name: "medium", Layers: 4, Dim: 512, FF: 2048, Heads: 8, KVHeads: 4, HeadDim: 64, Vocab: 4096, Ctx: 1024, Tied: true}
 	if _, err := tinymodel.WriteShape(f, shape, gguf.F16, 1); err != nil {
 		t.Fatal(err)
 	}
