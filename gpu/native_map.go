@@ -53,8 +53,8 @@ func (a mapAnswer) status() (s wgpu.BufferMapAsyncStatus, ok bool) {
 // canMapWrite tells whether the binding is as mapWrite expects it.
 func canMapWrite() bool { return deviceAndRef[wgpu.Buffer]() }
 
-// mapWrite asks, with an answer that was forgotten, for the first size bytes of buf to be mapped for writing once the device is done with them. The answer comes
-// in a submit or a poll; what is wrong with the request itself is told as an error of no call.
+// mapWrite asks for the first size bytes of buf to be mapped for writing once the device is done with them. The answer, which must
+// have been forgotten before, comes in a submit or a poll; what is wrong with the request itself is told as an error of no call.
 func mapWrite(buf *wgpu.Buffer, size int, a mapAnswer) {
 	type handles struct{ device, ref unsafe.Pointer }
 	C.map_write((*handles)(unsafe.Pointer(buf)).ref, C.size_t(size), a.c)
