@@ -3,6 +3,7 @@ package trace
 import (
 	"archive/zip"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -33,15 +34,46 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(at, regular, write); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	return atPath(path, replace(at, regular, write))
+}
+
+// Writable is an error where WriteFile could not make the file at path, found without the work of making what is in it:
+// the folder takes new files, and what is there is no folder. Nothing is written. A disk may be full all the same.
+func Writable(path string) error {
+	at, regular, err := target(path)
+	if err != nil {
+		return err
 	}
-	return nil
+	var f *os.File
+	if regular {
+		f, err = beside(at)
+	} else if info, serr := os.Stat(at); serr == nil && info.Mode()&os.ModeNamedPipe == 0 { // who reads a pipe would see its end
+		f, err = os.OpenFile(at, os.O_WRONLY, 0)
+	}
+	if f == nil || err != nil {
+		return atPath(path, err)
+	}
+	err = f.Close()
+	if regular {
+		err = errors.Join(err, discard(f.Name()))
+	}
+	return atPath(path, err)
+}
+
+// atPath is an error with the path that it is about; nil stays nil.
+func atPath(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // target returns where the file of a path is, and whether it can be put in place by renaming. A link keeps pointing
-// where it did. A device or a pipe is written to: a file must not take its place. A folder is an error.
+// where it did. A device or a pipe is written to: a file must not take its place. A folder is an error, and so is no name.
 func target(path string) (at string, regular bool, err error) {
+	if path == "" {
+		return "", false, errors.New("the name of the file is empty")
+	}
 	at = path
 	if link, err := filepath.EvalSymlinks(path); err == nil {
 		at = link

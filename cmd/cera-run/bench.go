@@ -78,6 +78,7 @@ for arithmetic. --only 'GLOB' picks some, as '8B/matvec/Q4_*'.`,
 }
 
 func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
+	profile := cmd.Flags().Changed("profile")
 	switch {
 	case o.Prompt < 0 || o.Generate < 0 || o.Depth < 0:
 		return fmt.Errorf("-p %d, -n %d, -d %d: expected numbers of tokens", o.Prompt, o.Generate, o.Depth)
@@ -87,13 +88,13 @@ func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("-r: %d is not at least 1", o.Repetitions)
 	case !slices.Contains([]string{"table", "csv", "json", "markdown"}, o.format):
 		return fmt.Errorf("--output: %q is not one of table, csv, json, markdown", o.format)
-	case o.kernelsFlag && o.profile != "":
+	case o.kernelsFlag && profile:
 		return errors.New("--kernels and --profile: one at a time")
 	case o.kernelsFlag && o.dryRun:
 		return errors.New("--kernels and --dry-run: kernels are measured without a model in memory")
 	case o.only != "" && !o.kernelsFlag:
 		return errors.New("--only: it picks from --kernels")
-	case o.profile != "" && len(args) > 1:
+	case profile && len(args) > 1:
 		return fmt.Errorf("--profile: found %d models, expected one for a trace", len(args))
 	}
 	if o.kernelsFlag {
@@ -102,7 +103,7 @@ func (o *benchOptions) run(cmd *cobra.Command, args []string) error {
 	if !cmd.Flags().Changed("ctx") {
 		o.ctx = max(o.Prompt, o.Depth+o.Generate) + 8
 	}
-	if o.profile != "" {
+	if profile {
 		return o.runProfile(cmd, args)
 	}
 	all := benchRecord{Schema: benchSchema, Results: []benchLine{}}

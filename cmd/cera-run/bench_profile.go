@@ -17,6 +17,9 @@ func (o *benchOptions) runProfile(cmd *cobra.Command, args []string) error {
 	if !cmd.Flags().Changed("device") {
 		o.device = "gpu" // the cpu has no timestamps
 	}
+	if err := writable(o.profile); err != nil {
+		return fmt.Errorf("--profile: %w", err)
+	}
 	e, _, err := o.open(cmd, args)
 	if err != nil {
 		return err
@@ -29,7 +32,7 @@ func (o *benchOptions) runProfile(cmd *cobra.Command, args []string) error {
 	}
 	err = trace.WriteFile(o.profile, func(w io.Writer) error { return engine.WriteChromeTrace(w, device, found) })
 	if err != nil {
-		return err
+		return fmt.Errorf("--profile: %w", err)
 	}
 	lines := make([]profiled, len(found))
 	for i, p := range found {

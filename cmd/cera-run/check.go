@@ -65,6 +65,11 @@ lacks is UNMEASURED and no failure: the exit code is 0 if something passed and n
 }
 
 func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
+	if cmd.Flags().Changed("report") {
+		if err := writable(o.report); err != nil {
+			return fmt.Errorf("--report: %w", err)
+		}
+	}
 	if cmd.Flags().Changed("trace") {
 		return o.runTrace(cmd, args)
 	}

@@ -27,6 +27,9 @@ tokens, and an interrupted dump leaves no file. Compare two with "cera-run diff"
 			if err != nil {
 				return err
 			}
+			if err := writable(out); err != nil {
+				return fmt.Errorf("--out: %w", err)
+			}
 			e, tokens, err := o.open(cmd, args)
 			if err != nil {
 				return err

@@ -27,6 +27,12 @@ passed, and of each that did not what is wrong first. The exit code is 0 if all 
 failed or was not measured, and 2 if one cannot be read: a report that is missing is no pass.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			toFile := cmd.Flags().Changed("output")
+			if toFile {
+				if err := writable(out); err != nil {
+					return fmt.Errorf("--output: %w", err)
+				}
+			}
 			m, err := mergeReports(args)
 			if err != nil {
 				return err
@@ -35,7 +41,7 @@ failed or was not measured, and 2 if one cannot be read: a report that is missin
 			if asJSON {
 				write = func(w io.Writer) error { return writeJSON(w, m) }
 			}
-			if out != "" {
+			if toFile {
 				err = trace.WriteFile(out, write)
 			} else {
 				err = write(cmd.OutOrStdout())

@@ -168,6 +168,56 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
+// TestUnwritable: a file that cannot be written is found before anything is loaded. The commands are given a model, or a report,
+// that is not there: they must complain about the output.
+func TestUnwritable(t *testing.T) {
+	f := newOutputFixture(t)
+	commands := map[string][]string{
+		"report":        {"check", "--report", "OUT", "NONE"},
+		"report, root":  {"--report", "OUT", "NONE"},
+		"report, ops":   {"check", "--ops", "all", "--report", "OUT", "NONE"},
+		"report, trace": {"check", "--trace", "NONE", "--weights", "NONE", "--report", "OUT"},
+		"dump":          {"dump", "--out", "OUT", "NONE"},
+		"profile":       {"bench", "--profile", "OUT", "NONE"},
+		"merge":         {"merge", "-o", "OUT", "NONE"},
+		"quantize":      {"quantize", "NONE", "OUT", "Q8_0"},
+	}
+	for place, c := range map[string]struct {
+		said string
+		out  func(t *testing.T) string
+	}{
+		"missing folder": {"no such file or directory", func(t *testing.T) string { return filepath.Join(t.TempDir(), "missing", "out") }},
+		"under a file":   {"not a directory", func(*testing.T) string { return filepath.Join(f.report, "out") }},
+		"a folder":       {"is a folder", func(t *testing.T) string { return t.TempDir() }},
+		"read-only disk": {"read-only file system", func(t *testing.T) string { return filepath.Join(smallDisk(t, "ro"), "out") }},
+		"no name":        {"the name of the file is empty", func(*testing.T) string { return "" }},
+		"a model":        {"is a model, which would be lost", func(*testing.T) string { return f.model }},
+	} {
+		for name, command := range commands {
+			if name == "quantize" && place == "a model" {
+				continue // it has a flag to replace one
+			}
+			t.Run(name+"/"+place, func(t *testing.T) {
+				out, args := c.out(t), slices.Clone(command)
+				for i := range args {
+					args[i] = strings.NewReplacer("OUT", out, "NONE", "not-there.gguf").Replace(args[i])
+				}
+				var stdout, stderr writer
+				code := run(t.Context(), args, &stdout, &stderr)
+				if code != exitUsage || stdout.text != "" {
+					t.Errorf("exit code %d, printed %q", code, stdout.text)
+				}
+				if !strings.Contains(stderr.text, c.said) || !strings.Contains(stderr.text, out) || strings.Contains(stderr.text, "not-there") {
+					t.Errorf("it says %q, expected %q and %q", stderr.text, out, c.said)
+				}
+			})
+		}
+	}
+	if b, err := os.ReadFile(f.model); err != nil || !strings.HasPrefix(string(b), "GGUF") {
+		t.Errorf("the model: %.8q, %v", b, err)
+	}
+}
+
 // limited makes files of more than so many KiB impossible.
 func limited(p *program, kib int) {
 	shell := exec.Command("sh", append([]string{"-c", `ulimit -f "$0" && exec "$@"`, strconv.Itoa(2 * kib), p.Path}, p.Args[1:]...)...)

@@ -10,6 +10,7 @@ import (
 
 	"cera/engine"
 	"cera/gguf"
+	"cera/trace"
 )
 
 func quantizeCommand() *cobra.Command {
@@ -30,6 +31,9 @@ at all, and one tensor of it at a time is held in memory.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in, out := args[0], args[1]
 			o.Type = args[2]
+			if err := trace.Writable(out); err != nil {
+				return err
+			}
 			f, err := gguf.Open(in)
 			if err != nil {
 				return err
