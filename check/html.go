@@ -18,14 +18,21 @@ var pageSource string
 //go:embed html.css
 var pageStyle string
 
-var page = template.Must(template.New("report").Funcs(template.FuncMap{
-	"mark": mark, "ratio": ratio, "word": word, "lower": strings.ToLower, "channels": channelList,
-}).Parse(pageSource))
+//go:embed html_paths.tmpl
+var pathsSource string
+
+var (
+	pageFuncs = template.FuncMap{"mark": mark, "ratio": ratio, "word": word, "channels": channelList,
+		"pair": func(p PathPair) string { return p.cell() }}
+	page      = template.Must(template.New("report").Funcs(pageFuncs).Parse(pageSource))
+	pathsPage = template.Must(template.New("paths").Funcs(pageFuncs).Parse(pathsSource))
+)
 
 // view is what the page shows of a report.
 type view struct {
 	*Report
 	Name    string // the model's file without its folders
+	Counts  string
 	Style   template.CSS
 	Plots   []figure
 	Maps    []figure
@@ -52,18 +59,23 @@ type gap struct{ What, Why string }
 // WriteHTML writes the report as one page that needs nothing else: no network, no scripts.
 func (r *Report) WriteHTML(w io.Writer) error {
 	v := view{
-		Report: r, Name: filepath.Base(r.Model), Style: template.CSS(pageStyle),
+		Report: r, Name: filepath.Base(r.Model), Counts: r.counts(), Style: template.CSS(pageStyle),
 		Maps: r.heatmaps(), Channel: r.channelRows(10), Gaps: r.gaps(),
 	}
 	var err error
 	if v.Plots, err = r.plots(); err != nil {
 		return fmt.Errorf("drawing the report: %w", err)
 	}
+	return writePage(w, page, v)
+}
+
+// writePage writes a page once all of it is made.
+func writePage(w io.Writer, page *template.Template, v any) error {
 	var b bytes.Buffer
 	if err := page.Execute(&b, v); err != nil {
 		return err
 	}
-	_, err = w.Write(b.Bytes())
+	_, err := w.Write(b.Bytes())
 	return err
 }
 

@@ -31,7 +31,7 @@ type MergedModel struct {
 	Report  string       `json:"report"` // its path
 	Model   string       `json:"model"`
 	Verdict Verdict      `json:"verdict"`
-	Passed  int          `json:"sites_passed"` // as the report counts
+	Passed  int          `json:"sites_passed"` // norms and ops, as the report counts
 	Failed  int          `json:"sites_failed"`
 	Missed  int          `json:"sites_unmeasured"`
 	First   *Fault       `json:"first_fault"` // nil where nothing failed
@@ -71,7 +71,8 @@ func (m *Merged) Add(path string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	// An op that failed makes a report fail whose norms all passed: the verdict may be worse than the counts.
+	// A report whose norms all passed, and an op did not, fails: where a program counted the norms alone, as earlier ones
+	// did, the verdict is worse than the counts.
 	worst := []Verdict{Pass, Unmeasured, Fail}
 	if at := slices.Index(worst, r.Verdict); at < slices.Index(worst, best) {
 		return fmt.Errorf("its verdict is %q, but %d passed, %d failed and %d unmeasured make it %s", r.Verdict, r.Passed, r.Failed, r.Missed, best)

@@ -230,22 +230,19 @@ func dot(x, w []float32) (sum, bound float64) {
 	return sum, DotBound(len(w), abs)
 }
 
-// AddOps adds the outcome of ops to the report of the same run's norms, and names the first fault of both. order lists
-// all sites in forward order.
+// AddOps adds the outcome of ops to the report of the same run's norms and to its counts, and names the first fault of both.
+// order lists all sites in forward order.
 func (r *Report) AddOps(ops []OpReport, order []string) {
 	r.Ops = ops
+	r.judge()
 	place := make(map[string]int, len(order))
 	for i, site := range order {
 		place[site] = i
 	}
 	var first *OpReport
 	for i, op := range ops {
-		if op.Verdict != Fail {
-			continue
-		}
-		r.Verdict = Fail
 		// What is only wrong because of its input is not where the fault is.
-		if first == nil && op.Local.Verdict == Fail {
+		if first == nil && op.Verdict == Fail && op.Local.Verdict == Fail {
 			first = &ops[i]
 		}
 	}

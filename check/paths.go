@@ -236,7 +236,7 @@ func (s *PathSite) fault(paths []Path) *PathFault {
 func (r *PathsReport) WriteTable(out io.Writer) error {
 	fmt.Fprintf(out, "model   %s\ndevice  %s: %s\ntokens  %d\n\n", r.Model, r.Device.Backend, r.Device.Adapter, len(r.Tokens))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "path\ttokens a batch\tnorms passed\tfailed\tunmeasured\tverdict")
+	fmt.Fprintln(w, "path\ttokens a batch\tpassed\tfailed\tunmeasured\tverdict")
 	for _, p := range r.Paths {
 		if p.Report == nil {
 			fmt.Fprintf(w, "%s\t%d\t-\t-\t-\t%s\n", p.Name, p.UBatch, Unmeasured)

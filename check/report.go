@@ -31,7 +31,7 @@ type Report struct {
 	First   *Fault       `json:"first_fault"`   // nil where nothing failed
 	Sites   []SiteReport `json:"sites"`         // in forward order
 	Ops     []OpReport   `json:"ops,omitempty"` // in forward order; where every op was checked
-	Passed  int          `json:"passed"`
+	Passed  int          `json:"passed"`        // norms and ops
 	Failed  int          `json:"failed"`
 	Missed  int          `json:"unmeasured"`
 	Drift   string       `json:"drift_unmeasured,omitempty"` // why there was no reference run
@@ -130,7 +130,21 @@ func (r *Report) ExitCode() int {
 // close counts the verdicts of the sites and names the first fault.
 func (r *Report) close() {
 	for _, s := range r.Sites {
-		switch s.Verdict {
+		if r.First == nil && s.Verdict == Fail {
+			r.First = s.fault()
+		}
+	}
+	if len(r.Sites) == 0 {
+		r.First = &Fault{Layer: -1, Reason: "no norm was checked"}
+	}
+	r.judge()
+}
+
+// judge counts the verdicts of norms and ops, and sets that of the whole. Without a norm nothing passed.
+func (r *Report) judge() {
+	r.Passed, r.Failed, r.Missed = 0, 0, 0
+	count := func(v Verdict) {
+		switch v {
 		case Pass:
 			r.Passed++
 		case Fail:
@@ -138,21 +152,36 @@ func (r *Report) close() {
 		default:
 			r.Missed++
 		}
-		if r.First == nil && s.Verdict == Fail {
-			r.First = s.fault()
-		}
+	}
+	for _, s := range r.Sites {
+		count(s.Verdict)
+	}
+	for _, op := range r.Ops {
+		count(op.Verdict)
 	}
 	switch {
-	case len(r.Sites) == 0:
-		r.Verdict = Fail
-		r.First = &Fault{Layer: -1, Reason: "no norm was checked"}
-	case r.Failed > 0:
+	case len(r.Sites) == 0 || r.Failed > 0:
 		r.Verdict = Fail
 	case r.Missed > 0:
 		r.Verdict = Unmeasured
 	default:
 		r.Verdict = Pass
 	}
+}
+
+// counts says in a line what passed, norms and, where they were checked, ops, and how much of both did not.
+func (r *Report) counts() string {
+	norms := 0
+	for _, s := range r.Sites {
+		if s.Verdict == Pass {
+			norms++
+		}
+	}
+	what := fmt.Sprintf("%d norms", norms)
+	if len(r.Ops) > 0 {
+		what += fmt.Sprintf(" and %d ops", r.Passed-norms)
+	}
+	return fmt.Sprintf("%s passed, %d failed, %d unmeasured", what, r.Failed, r.Missed)
 }
 
 // aspects lists what was compared, the cause before its consequence.

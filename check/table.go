@@ -92,7 +92,7 @@ func (r *Report) WriteTable(out io.Writer) error {
 	if r.Verdict == Unmeasured {
 		fmt.Fprintf(out, "not measured: %s\n", r.missing())
 	}
-	_, err := fmt.Fprintf(out, "%s: %d norms passed, %d failed, %d unmeasured\n", r.Verdict, r.Passed, r.Failed, r.Missed)
+	_, err := fmt.Fprintf(out, "%s: %s\n", r.Verdict, r.counts())
 	return err
 }
 
@@ -103,13 +103,18 @@ func word(a *Aspect) string {
 	return string(a.Verdict)
 }
 
-// missing says what the first site lacks that must be measured.
+// missing says what the first norm, or else the first op, lacks that must be measured.
 func (r *Report) missing() string {
 	for _, s := range r.Sites {
 		for _, a := range s.aspects() {
 			if a.Aspect != nil && a.Verdict == Unmeasured && a.name != "drift" {
 				return fmt.Sprintf("%s of %s: %s", a.name, s.Site, a.Reason)
 			}
+		}
+	}
+	for _, op := range r.Ops {
+		if op.Verdict == Unmeasured && op.Local != nil {
+			return fmt.Sprintf("%s: %s", op.Site, op.Local.Reason)
 		}
 	}
 	return ""

@@ -135,8 +135,8 @@ func TestDrill(t *testing.T) {
 		for _, f := range allFaults {
 			t.Run(f.name, func(t *testing.T) {
 				norms, ops := drilled(t, device, f)
-				if ops.ExitCode() != 1 || ops.First == nil || ops.First.Site != f.site {
-					t.Errorf("every op: exit code %d, named %+v, want %s", ops.ExitCode(), ops.First, f.site)
+				if ops.ExitCode() != 1 || ops.Failed == 0 || ops.First == nil || ops.First.Site != f.site {
+					t.Errorf("every op: exit code %d, %d failed, named %+v, want %s", ops.ExitCode(), ops.Failed, ops.First, f.site)
 				}
 				seen := "passes: no norm is affected"
 				switch {

@@ -33,9 +33,8 @@ func (o *checkOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.paths, "paths", false, "run the tokens as one batch, in chunks (7, or --ubatch), and token by token, and compare the paths")
 	f.StringVar(&o.trace, "trace", "", "check what another program captured, a `TRACE` (.npz, .safetensors or a folder of .npy), without running anything; needs --weights")
 	f.StringVar(&o.weights, "weights", "", "the `MODEL` that --trace is a trace of")
-	f.StringVar(&o.report, "report", "", "write the report as one page of HTML to this `FILE` too")
+	f.StringVar(&o.report, "report", "", "write the report, of norms, ops or paths, as one page of HTML to this `FILE` too")
 	cmd.MarkFlagsMutuallyExclusive("drift", "no-drift")
-	cmd.MarkFlagsMutuallyExclusive("paths", "report")
 	cmd.MarkFlagsMutuallyExclusive("paths", "trace", "ops")
 	cmd.MarkFlagsRequiredTogether("trace", "weights")
 }
@@ -94,7 +93,7 @@ func (o *checkOptions) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return o.finish(cmd, report, opsReport{report}, report.ExitCode())
+	return o.finish(cmd, report, opsReport{report}, report.Verdict, report.ExitCode())
 }
 
 func (o *checkOptions) driftMode() engine.Drift {
@@ -125,7 +124,7 @@ func (o *checkOptions) runPaths(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return o.print(cmd, report, report.Verdict, report.ExitCode())
+	return o.finish(cmd, report, report, report.Verdict, report.ExitCode())
 }
 
 // runTrace checks a file of captured tensors.
@@ -151,21 +150,25 @@ func (o *checkOptions) runTrace(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return o.finish(cmd, report, report, report.PartialExitCode())
+	return o.finish(cmd, report, report, report.Verdict, report.PartialExitCode())
 }
 
 // finish writes the page, if one is asked for, and prints the report in the form for people.
-func (o *checkOptions) finish(cmd *cobra.Command, report *check.Report, form table, code int) error {
+func (o *checkOptions) finish(cmd *cobra.Command, p page, form table, verdict check.Verdict, code int) error {
 	if cmd.Flags().Changed("report") {
-		if err := trace.WriteFile(o.report, report.WriteHTML); err != nil {
+		if err := trace.WriteFile(o.report, p.WriteHTML); err != nil {
 			return fmt.Errorf("--report: %w", err)
 		}
 	}
-	return o.print(cmd, form, report.Verdict, code)
+	return o.print(cmd, form, verdict, code)
 }
 
-// table is a report that people can read.
-type table interface{ WriteTable(io.Writer) error }
+type (
+	// table is a report that people can read.
+	table interface{ WriteTable(io.Writer) error }
+	// page is one that browsers can show.
+	page interface{ WriteHTML(io.Writer) error }
+)
 
 // print writes a report as asked and turns its exit code into an error.
 func (o *checkOptions) print(cmd *cobra.Command, report table, verdict check.Verdict, code int) error {

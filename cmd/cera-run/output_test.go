@@ -176,6 +176,7 @@ func TestUnwritable(t *testing.T) {
 		"report":        {"check", "--report", "OUT", "NONE"},
 		"report, root":  {"--report", "OUT", "NONE"},
 		"report, ops":   {"check", "--ops", "all", "--report", "OUT", "NONE"},
+		"report, paths": {"check", "--paths", "--report", "OUT", "NONE"},
 		"report, trace": {"check", "--trace", "NONE", "--weights", "NONE", "--report", "OUT"},
 		"dump":          {"dump", "--out", "OUT", "NONE"},
 		"profile":       {"bench", "--profile", "OUT", "NONE"},
