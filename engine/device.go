@@ -62,8 +62,12 @@ func OpenDevice(o Options) (backend.Backend, error) {
 	return nil, fmt.Errorf("device %q is not one of auto, gpu, cpu, cpu-fast", o.Device)
 }
 
+// DevicesSchema names the form of Devices' JSON.
+const DevicesSchema = "cera-devices-1"
+
 // Devices lists what a model can run on.
 type Devices struct {
+	Schema   string            `json:"schema"`
 	Adapters []gpu.AdapterInfo `json:"adapters"`          // in order of preference
 	Problem  string            `json:"problem,omitempty"` // why there are none
 	CPU      backend.Info      `json:"cpu"`
@@ -74,9 +78,8 @@ type Devices struct {
 
 // ListDevices lists the adapters and which of them OpenDevice would pick. That there is none is no error.
 func ListDevices() (*Devices, error) {
-	d := &Devices{CPU: cpu.New().Info(), CPUFast: cpufast.New().Info(), Auto: -1, GPU: -1}
-	var err error
-	d.Adapters, err = gpu.Adapters()
+	d := &Devices{Schema: DevicesSchema, Adapters: []gpu.AdapterInfo{}, CPU: cpu.New().Info(), CPUFast: cpufast.New().Info(), Auto: -1, GPU: -1}
+	adapters, err := gpu.Adapters()
 	if errors.Is(err, ErrNoDevice) {
 		d.Problem = err.Error()
 		return d, nil
@@ -84,6 +87,7 @@ func ListDevices() (*Devices, error) {
 	if err != nil {
 		return nil, deviceError(err)
 	}
+	d.Adapters = append(d.Adapters, adapters...)
 	for i, a := range d.Adapters {
 		if d.GPU < 0 {
 			d.GPU = i

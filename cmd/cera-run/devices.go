@@ -27,7 +27,7 @@ func devicesCommand() *cobra.Command {
 			return printDevices(cmd.OutOrStdout(), d)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON, schema "+engine.DevicesSchema)
 	return cmd
 }
 

@@ -13,6 +13,9 @@ import (
 	"cera/gguf"
 )
 
+// inspectSchema names the form of the JSON that inspect prints.
+const inspectSchema = "cera-inspect-1"
+
 func inspectCommand() *cobra.Command {
 	var asJSON, all, validate bool
 	cmd := &cobra.Command{
@@ -46,7 +49,7 @@ func inspectCommand() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON, schema "+inspectSchema)
 	cmd.Flags().BoolVar(&validate, "validate", false, "look at every element of every tensor, and name what is NaN or infinite")
 	cmd.Flags().BoolVar(&all, "all", false, "print long values and every tensor in full")
 	return cmd
@@ -61,6 +64,7 @@ func openFile(args []string) (*gguf.File, error) {
 
 // inspection is what inspect prints.
 type inspection struct {
+	Schema       string            `json:"schema"`
 	File         string            `json:"file"`
 	Version      uint32            `json:"gguf_version"`
 	Alignment    uint64            `json:"alignment"`
@@ -127,7 +131,10 @@ func outline(value any) any {
 }
 
 func inspect(f *gguf.File) *inspection {
-	in := &inspection{File: f.Path, Version: f.Version, Alignment: f.Alignment, Missing: []string{}, Unused: []string{}, GPU: []string{}}
+	in := &inspection{
+		Schema: inspectSchema, File: f.Path, Version: f.Version, Alignment: f.Alignment, Metadata: []inspectedKey{},
+		Tensors: []inspectedTensor{}, Types: []typeTotal{}, Missing: []string{}, Unused: []string{}, GPU: []string{},
+	}
 	for _, kv := range f.Keys {
 		in.Metadata = append(in.Metadata, inspectedKey{kv.Key, kv.Type.String(), outline(kv.Value)})
 	}

@@ -17,6 +17,7 @@ import (
 	"cera/chat"
 	"cera/check"
 	"cera/engine"
+	"cera/gpu"
 	"cera/kernelbench"
 	"cera/trace"
 )
@@ -38,6 +39,9 @@ var recordSchemas = map[string]struct {
 	"chat":     {chatSchema, []any{savedChat{}}, nil},
 	"plan":     {engine.PlanSchema, []any{engine.Plan{}}, nil},
 	"version":  {versionSchema, []any{versionInfo{}}, nil},
+	"inspect":  {inspectSchema, []any{inspection{}}, nil},
+	"devices":  {engine.DevicesSchema, []any{engine.Devices{}}, nil},
+	"tokenize": {tokenizeSchema, []any{tokenized{}}, nil},
 	"merge":    {check.MergeSchema, []any{check.Merged{}}, nil},
 }
 
@@ -166,6 +170,13 @@ func records(t *testing.T) map[string][][]byte {
 		Schema: engine.PlanSchema, Model: "x", Device: backend.Info{Backend: "gpu"}, KVType: "f16", Budget: 1, Advice: []string{"y"},
 	}))
 	cera("version", 0, "version", "--json")
+	all["inspect"] = append(all["inspect"], inspectRecords(t)...)
+	cera("devices", 0, "devices", "--json")
+	all["devices"] = append(all["devices"], encoded(t, &engine.Devices{Schema: engine.DevicesSchema, Adapters: []gpu.AdapterInfo{}, Problem: "none", Auto: -1, GPU: -1}))
+	story := filepath.Join("..", "..", "internal", "storymodel", "model", "story.gguf")
+	cera("tokenize", 0, "tokenize", "--json", story, "Tom and \xff é")
+	cera("tokenize", 0, "tokenize", "--json", "--no-bos", story, "")
+	cera("tokenize", 0, "tokenize", "--json", "--decode", story, "1 5 300")
 	checked := filepath.Join(dir, "check.json")
 	for _, failed := range []int{0, 1} {
 		text, err := json.Marshal(&check.Report{Schema: check.Schema, Verdict: []check.Verdict{check.Pass, check.Fail}[failed], Passed: 1, Failed: failed,
@@ -288,7 +299,7 @@ func addFields(names map[string]bool, typ reflect.Type, root any) {
 	}
 	for _, f := range reflect.VisibleFields(typ) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "-" {
+		if name == "-" || !f.IsExported() {
 			continue
 		}
 		if !f.Anonymous {

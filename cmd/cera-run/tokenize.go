@@ -36,7 +36,7 @@ in the text are recognised. With --decode the input is ids.`,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.ids, "ids", false, "print the ids alone, on one line, with spaces between them")
-	f.BoolVar(&o.asJSON, "json", false, "print as JSON")
+	f.BoolVar(&o.asJSON, "json", false, "print as JSON, schema "+tokenizeSchema)
 	f.BoolVar(&o.decode, "decode", false, "the input is ids, with spaces or commas between them; print their text")
 	f.BoolVar(&o.noBOS, "no-bos", false, "add neither BOS nor EOS")
 	f.BoolVar(&o.noSpecial, "no-special", false, "take the text of control tokens as ordinary text; with --decode, hide them")
@@ -47,8 +47,12 @@ in the text are recognised. With --decode the input is ids.`,
 	return cmd
 }
 
+// tokenizeSchema names the form of the JSON that tokenize prints.
+const tokenizeSchema = "cera-tokenize-1"
+
 // tokenized is what tokenize prints as JSON.
 type tokenized struct {
+	Schema    string           `json:"schema"`
 	File      string           `json:"file"`
 	Tokenizer string           `json:"tokenizer"`     // tokenizer.ggml.model
 	Pre       string           `json:"pre_tokenizer"` // empty where the tokenizer has none
@@ -117,7 +121,9 @@ func (o *tokenizeOptions) run(cmd *cobra.Command, args []string) error {
 }
 
 func describeTokens(f *gguf.File, t *tokenizer.Tokenizer, text string, ids []int32) tokenized {
-	d := tokenized{File: f.Path, Tokenizer: t.Model(), Pre: t.Pre(), Text: text, IDs: []int32{}, Tokens: []tokenizedToken{}}
+	d := tokenized{
+		Schema: tokenizeSchema, File: f.Path, Tokenizer: t.Model(), Pre: t.Pre(), Text: text, IDs: []int32{}, Tokens: []tokenizedToken{},
+	}
 	for _, id := range ids {
 		d.IDs = append(d.IDs, id)
 		d.Tokens = append(d.Tokens, tokenizedToken{id, string(piece(t, id)), t.Token(id)})
