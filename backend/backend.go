@@ -124,6 +124,7 @@ type Info struct {
 	Backend  string `json:"backend"`           // "cpu", "cpu-fast" or "gpu"
 	Adapter  string `json:"adapter"`           // the adapter's or processor's name
 	Driver   string `json:"driver,omitempty"`  // driver name and version, or API
+	Library  string `json:"library,omitempty"` // library that drives the GPU, with its version or revision; empty: none
 	Software bool   `json:"software"`          // the ops run on the processor's cores
 	Kernels  string `json:"kernels,omitempty"` // folder whose kernels run in place of the program's own; empty: none
 	MaxBytes int64  `json:"max_binding_bytes"` // the largest single tensor Alloc can give, in bytes; weights may be larger

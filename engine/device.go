@@ -13,6 +13,10 @@ import (
 // ErrNoDevice is inside the error of OpenDevice where no adapter can be had; errors.Is finds it.
 var ErrNoDevice = gpu.ErrNoDevice
 
+// GPULibrary names the library that drives GPUs, with its version or the revision that it was built from; it is empty in a
+// build without a GPU backend.
+func GPULibrary() string { return gpu.Library() }
+
 // CheckedDevice is what a check runs on unless told otherwise: it is the GPU's numbers that are to be proved, even on a
 // software adapter. A build without a GPU backend checks the cpu's.
 func CheckedDevice() string {
@@ -70,6 +74,7 @@ type Devices struct {
 	Schema   string            `json:"schema"`
 	Adapters []gpu.AdapterInfo `json:"adapters"`          // in order of preference
 	Problem  string            `json:"problem,omitempty"` // why there are none
+	Library  string            `json:"library,omitempty"` // as GPULibrary
 	CPU      backend.Info      `json:"cpu"`
 	CPUFast  backend.Info      `json:"cpu_fast"`
 	Auto     int               `json:"auto"` // index of the adapter that "auto" takes; -1: cpu-fast
@@ -78,7 +83,7 @@ type Devices struct {
 
 // ListDevices lists the adapters and which of them OpenDevice would pick. That there is none is no error.
 func ListDevices() (*Devices, error) {
-	d := &Devices{Schema: DevicesSchema, Adapters: []gpu.AdapterInfo{}, CPU: cpu.New().Info(), CPUFast: cpufast.New().Info(), Auto: -1, GPU: -1}
+	d := &Devices{Schema: DevicesSchema, Adapters: []gpu.AdapterInfo{}, Library: gpu.Library(), CPU: cpu.New().Info(), CPUFast: cpufast.New().Info(), Auto: -1, GPU: -1}
 	adapters, err := gpu.Adapters()
 	if errors.Is(err, ErrNoDevice) {
 		d.Problem = err.Error()

@@ -101,6 +101,7 @@ func (e *Engine) manifest(ctx context.Context, version string, n int, sites []st
 		Device:  info.Backend,
 		Adapter: info.Adapter,
 		Driver:  info.Driver,
+		Library: info.Library,
 		Norms:   e.main.state.Form().String(),
 		Sites:   sites,
 	}, nil

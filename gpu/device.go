@@ -171,6 +171,7 @@ func (b *Backend) open(a AdapterInfo, o Options) error {
 		Backend:  "gpu",
 		Adapter:  a.Name,
 		Driver:   driver,
+		Library:  Library(),
 		Software: a.Software,
 		MaxBytes: b.limits.MaxBinding,
 		Kernels:  o.Kernels,

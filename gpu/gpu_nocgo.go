@@ -21,5 +21,8 @@ func Adapters() ([]AdapterInfo, error) { return nil, errNoCgo }
 // Open returns an error that wraps ErrNoDevice.
 func Open(Options) (*Backend, error) { return nil, errNoCgo }
 
+// Library returns nothing: a program built without cgo has none.
+func Library() string { return "" }
+
 // Memory returns nothing: there is no device.
 func (*Backend) Memory() Memory { return Memory{} }

@@ -100,8 +100,8 @@ func TestAdapters(t *testing.T) {
 		}
 	}
 	first := infos[0]
-	want := backend.Info{Backend: "gpu", Adapter: first.Name, Driver: b.info.Driver, Software: first.Software, MaxBytes: b.limits.MaxBinding}
-	if b.Info() != want || b.info.Driver == "" || b.info.MaxBytes > first.Limits.MaxBinding {
+	want := backend.Info{Backend: "gpu", Adapter: first.Name, Driver: b.info.Driver, Library: Library(), Software: first.Software, MaxBytes: b.limits.MaxBinding}
+	if b.Info() != want || b.info.Driver == "" || b.info.Library == "" || b.info.MaxBytes > first.Limits.MaxBinding {
 		t.Errorf("found %+v, expected %+v", b.Info(), want)
 	}
 	text, err := json.Marshal(first)

@@ -28,8 +28,9 @@ type Manifest struct {
 	Device  string   `json:"device,omitempty"`  // "cpu", "gpu" or another engine's word
 	Adapter string   `json:"adapter,omitempty"` // name of the GPU or processor
 	Driver  string   `json:"driver,omitempty"`
-	Norms   string   `json:"norms,omitempty"` // which norm kernel ran: batch or arena
-	Sites   []string `json:"sites"`           // in forward order
+	Library string   `json:"library,omitempty"` // that drives the GPU, with its version or revision
+	Norms   string   `json:"norms,omitempty"`   // which norm kernel ran: batch or arena
+	Sites   []string `json:"sites"`             // in forward order
 }
 
 func readManifest(h *npyHeader, r io.Reader) (*Manifest, error) {

@@ -17,8 +17,9 @@ import (
 const benchSchema = "cera-bench-1"
 
 type benchLine struct {
-	Model  string `json:"model"`
-	Device string `json:"device"`
+	Model   string `json:"model"`
+	Device  string `json:"device"`
+	Library string `json:"library,omitempty"` // that drives the GPU, with its version or revision
 	engine.BenchResult
 }
 
@@ -151,7 +152,7 @@ func (o *benchOptions) bench(cmd *cobra.Command, model []string, all *benchRecor
 		return err
 	}
 	for _, r := range results {
-		all.Results = append(all.Results, benchLine{name, device, r})
+		all.Results = append(all.Results, benchLine{name, device, e.Info().Library, r})
 	}
 	return nil
 }
@@ -174,8 +175,9 @@ func writeBench(out io.Writer, format string, all *benchRecord) error {
 
 // profiled is a profile as it is printed.
 type profiled struct {
-	Model  string `json:"model"`
-	Device string `json:"device"`
+	Model   string `json:"model"`
+	Device  string `json:"device"`
+	Library string `json:"library,omitempty"` // that drives the GPU, with its version or revision
 	*engine.Profile
 }
 

@@ -36,7 +36,7 @@ func (o *benchOptions) runProfile(cmd *cobra.Command, args []string) error {
 	}
 	lines := make([]profiled, len(found))
 	for i, p := range found {
-		lines[i] = profiled{name, device, p}
+		lines[i] = profiled{name, device, e.Info().Library, p}
 	}
 	return writeProfiles(cmd.OutOrStdout(), o.format, lines)
 }

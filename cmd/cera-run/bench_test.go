@@ -129,7 +129,7 @@ m,d,tg3,"matmul, of all","a, b",3,6,24.0,1.000,7.50,12.2,,3.0
 `,
 	} {
 		var out bytes.Buffer
-		if err := writeProfiles(&out, format, []profiled{{"m", "d", p}}); err != nil {
+		if err := writeProfiles(&out, format, []profiled{{"m", "d", "", p}}); err != nil {
 			t.Fatal(err)
 		}
 		if out.String() != want {

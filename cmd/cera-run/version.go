@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"cera/check"
+	"cera/engine"
 )
 
 // versionSchema names the form of the JSON that version prints.
@@ -24,6 +26,7 @@ type versionInfo struct {
 	Build   check.Build  `json:"build"`
 	Cgo     bool         `json:"cgo"`
 	Binding string       `json:"webgpu_binding"` // empty: no GPU backend
+	Library string       `json:"webgpu_library"` // under the binding, as it says itself; empty: no GPU backend
 	Modules []dependency `json:"dependencies"`   // built in, by path
 }
 
@@ -54,7 +57,7 @@ func versionCommand() *cobra.Command {
 
 // versionOf describes a program by what the toolchain wrote into it; nil: nothing.
 func versionOf(info *debug.BuildInfo) *versionInfo {
-	v := &versionInfo{Schema: versionSchema, Build: check.ThisBuild(), Modules: []dependency{}}
+	v := &versionInfo{Schema: versionSchema, Build: check.ThisBuild(), Library: engine.GPULibrary(), Modules: []dependency{}}
 	if info == nil {
 		return v
 	}
@@ -76,12 +79,9 @@ func versionOf(info *debug.BuildInfo) *versionInfo {
 
 func (v *versionInfo) write(out io.Writer) error {
 	fmt.Fprintf(out, "cera-run %s\n", v.Build)
-	binding := v.Binding
-	if binding == "" {
-		binding = "none: the program has the cpu backends alone"
-	}
+	const none = "none: built without cgo, the program has the cpu backends alone"
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "cgo\t%t\nWebGPU\t%s\n", v.Cgo, binding)
+	fmt.Fprintf(w, "cgo\t%t\nWebGPU\t%s\nGPU library\t%s\n", v.Cgo, cmp.Or(v.Binding, none), cmp.Or(v.Library, none))
 	for _, m := range v.Modules {
 		fmt.Fprintf(w, "%s\t%s", m.Path, m.Version)
 		if m.Replaced != "" {
