@@ -49,16 +49,16 @@ func (e *MemoryError) Error() string {
 }
 
 // Size writes a number of bytes with three figures and a unit of 1024.
-func Size(bytes int64) string {
+func Size[N int | int64 | uint64](bytes N) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
 	v, i := float64(bytes), 0
 	for v >= 1000 && i < len(units)-1 {
 		v, i = v/1024, i+1
 	}
 	switch {
-	case i == 0 || v >= 100:
+	case i == 0 || v >= 99.95: // what rounds to four figures has one less after the point
 		return fmt.Sprintf("%.0f %s", v, units[i])
-	case v >= 10:
+	case v >= 9.995:
 		return fmt.Sprintf("%.1f %s", v, units[i])
 	}
 	return fmt.Sprintf("%.2f %s", v, units[i])

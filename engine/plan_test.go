@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -200,6 +201,7 @@ func planOf(t *testing.T, path string, o engine.Options) *engine.Plan {
 func TestSize(t *testing.T) {
 	for bytes, want := range map[int64]string{
 		0: "0 B", 999: "999 B", 1000: "0.98 KiB", 1536: "1.50 KiB", 15 << 10: "15.0 KiB", 150 << 20: "150 MiB", 7 << 30: "7.00 GiB",
+		10238: "10.0 KiB", 10234: "9.99 KiB", 102390: "100 KiB", 102340: "99.9 KiB", math.MaxInt64: "8388608 TiB",
 	} {
 		if got := engine.Size(bytes); got != want {
 			t.Errorf("%d: found %q, expected %q", bytes, got, want)

@@ -46,8 +46,8 @@ func printDevices(out io.Writer, d *engine.Devices) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "N\tADAPTER\tTYPE\tAPI\tDRIVER\tBINDING\tBUFFER\tSHARED\tTHREADS\tPICKED BY --device")
 	for i, a := range d.Adapters {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%d KiB\t%d\t%s\n", a.Index, a.Name, a.Type, a.API, a.Driver,
-			limit(a.Limits.MaxBinding), limit(a.Limits.MaxBuffer), a.Limits.WorkgroupStorage>>10, a.Limits.Invocations, picks(i))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\n", a.Index, a.Name, a.Type, a.API, a.Driver,
+			limit(a.Limits.MaxBinding), limit(a.Limits.MaxBuffer), engine.Size(a.Limits.WorkgroupStorage), a.Limits.Invocations, picks(i))
 	}
 	fast := "cpu-fast"
 	if d.Auto < 0 {
@@ -69,5 +69,5 @@ func limit(bytes int64) string {
 	if bytes >= 1<<50 {
 		return "no limit"
 	}
-	return fmt.Sprintf("%d MiB", bytes>>20)
+	return engine.Size(bytes)
 }

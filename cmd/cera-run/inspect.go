@@ -191,18 +191,18 @@ func finite(value any) any {
 
 func (in *inspection) print(out io.Writer, all bool) error {
 	fmt.Fprintf(out, "%s: GGUF version %d, %d keys, %d tensors, %d elements, %s\n\n", in.File, in.Version, len(in.Metadata), len(in.Tensors),
-		in.Elements, size(in.Bytes))
+		in.Elements, engine.Size(in.Bytes))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, k := range in.Metadata {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", shown(k.Key, all), k.Type, shown(k.Value, all))
 	}
 	fmt.Fprintln(w)
 	for _, t := range in.Types {
-		fmt.Fprintf(w, "%s\t%d tensors\t%s\n", t.Type, t.Tensors, size(t.Bytes))
+		fmt.Fprintf(w, "%s\t%d tensors\t%s\n", t.Type, t.Tensors, engine.Size(t.Bytes))
 	}
 	fmt.Fprintln(w)
 	for _, t := range in.Tensors {
-		fmt.Fprintf(w, "%s\t%s\t%v\t%s\n", shown(t.Name, all), t.Type, t.Dims, size(t.Bytes))
+		fmt.Fprintf(w, "%s\t%s\t%v\t%s\n", shown(t.Name, all), t.Type, t.Dims, engine.Size(t.Bytes))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -241,17 +241,4 @@ func (in *inspection) print(out io.Writer, all bool) error {
 	}
 	_, err := fmt.Fprintln(out, "Every tensor has its place: nothing is missing, nothing unused.")
 	return err
-}
-
-// size formats bytes with a unit.
-func size(n uint64) string {
-	switch {
-	case n < 1<<10:
-		return fmt.Sprintf("%d B", n)
-	case n < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
-	case n < 1<<30:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.2f GiB", float64(n)/(1<<30))
 }

@@ -65,7 +65,7 @@ at all, and one tensor of it at a time is held in memory.`,
 				return err
 			}
 			if !quiet {
-				fmt.Fprintf(stderr, "%s: %d tensors, %s instead of %s\n", out, len(f.Tensors), size(after), size(before))
+				fmt.Fprintf(stderr, "%s: %d tensors, %s instead of %s\n", out, len(f.Tensors), engine.Size(after), engine.Size(before))
 			}
 			return nil
 		},
