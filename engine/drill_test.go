@@ -132,7 +132,10 @@ func TestDrill(t *testing.T) {
 	}
 	var table strings.Builder
 	eachDevice(t, func(t *testing.T, device string) {
-		for _, f := range allFaults {
+		for i, f := range allFaults {
+			if device == "gpu" && !full() && i%3 != 0 { // they are injected around the backend, whichever it is
+				continue
+			}
 			t.Run(f.name, func(t *testing.T) {
 				norms, ops := drilled(t, device, f)
 				if ops.ExitCode() != 1 || ops.Failed == 0 || ops.First == nil || ops.First.Site != f.site {

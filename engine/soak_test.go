@@ -22,7 +22,7 @@ import (
 
 // What a soak allows. Figures are taken while nothing runs, after a garbage collection, from the end of the warm-up on.
 const (
-	soakShort   = 10 * time.Second
+	soakShort   = 5 * time.Second
 	soakWorkers = 3 // of each device
 	// soakGrowth bounds how far the line that fits the resident memory best may rise from the first figure to the last: a page
 	// lost in every request shows within minutes. What the allocators of the runtime and the driver keep for later moves by a few

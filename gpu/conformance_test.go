@@ -15,7 +15,8 @@ func TestConformance(t *testing.T) {
 	backendtest.RunAll(t, func(*testing.T) backend.Backend { return b })
 }
 
-// TestConformanceMatMul runs what reads weights with every way of storing and multiplying them.
+// TestConformanceMatMul runs what reads weights with every way of storing and multiplying them. What is missing in a short
+// list runs in TestConformanceGuardVariants, or is the same with another row.
 func TestConformanceMatMul(t *testing.T) {
 	parts := []string{"Embed", "MatMul", "MatMuls", "GatedMatMul", "ExpertMatMul"}
 	for _, c := range []struct {
@@ -23,14 +24,22 @@ func TestConformanceMatMul(t *testing.T) {
 		options Options
 		tune    tuning
 		exact   bool
+		short   []string
 	}{
-		{"packed, tiled", Options{Pack: PackAlways, MatVecRows: -1}, tuning{}, false},
-		{"as in the file", Options{Pack: PackNever}, tuning{}, false},
-		{"other shapes", Options{Pack: PackAlways}, tuning{threads: 128, rows: 1, tile: shaders.Tile{Rows: 128, Cols: 32, Depth: 8}}, false},
-		{"more rows", Options{Pack: PackAlways}, tuning{threads: 64, rows: 4}, false},
-		{"halves by integers", Options{Pack: PackAlways}, tuning{}, true},
-		{"packed, split", Options{Pack: PackAlways, MaxBinding: 1 << 17}, tuning{}, false},
+		{"packed, tiled", Options{Pack: PackAlways, MatVecRows: -1}, tuning{}, false, nil},
+		{"as in the file", Options{Pack: PackNever}, tuning{}, false, []string{"Embed", "MatMul", "ExpertMatMul"}},
+		{"other shapes", Options{Pack: PackAlways}, tuning{threads: 128, rows: 1, tile: shaders.Tile{Rows: 128, Cols: 32, Depth: 8}}, false,
+			[]string{"MatMul"}},
+		{"more rows", Options{Pack: PackAlways}, tuning{threads: 64, rows: 4}, false, []string{"MatMul", "ExpertMatMul"}},
+		{"halves by integers", Options{Pack: PackAlways}, tuning{}, true, []string{"Embed", "MatMul"}},
+		{"packed, split", Options{Pack: PackAlways, MaxBinding: 1 << 17}, tuning{}, false, []string{"MatMuls", "GatedMatMul"}},
 	} {
+		parts := parts
+		if !full() {
+			if parts = c.short; parts == nil {
+				continue
+			}
+		}
 		t.Run(c.name, func(t *testing.T) {
 			b := open(t, c.options)
 			b.tune = c.tune
@@ -43,22 +52,28 @@ func TestConformanceMatMul(t *testing.T) {
 }
 
 // TestConformanceAttention runs attention on every kernel that it may be forced to, with the workgroup memory of the device
-// and with as little as WebGPU promises.
+// and with as little as WebGPU promises. What is missing in a short list runs in TestConformanceGuardVariants, or with another
+// row of the same kernel.
 func TestConformanceAttention(t *testing.T) {
 	parts := []string{"Attention", "AttentionSplits", "AttentionBatch", "RepeatAttention"}
 	for _, c := range []struct {
 		variant string
 		storage int // 0: the device's
 		exact   bool
+		short   []string
 	}{
-		{"general", 0, false},
-		{"split", 16 << 10, false},
-		{"split-1", 0, false},
-		{"split-65536", 0, true},
-		{"tile", 16 << 10, false},
-		{"tile-64-16", 0, false},
-		{"tile-128-32", 0, true},
+		{"general", 0, false, []string{"AttentionSplits", "RepeatAttention"}},
+		{"split", 16 << 10, false, parts},
+		{"split-1", 0, false, []string{"Attention"}},
+		{"split-65536", 0, true, []string{"AttentionSplits"}},
+		{"tile", 16 << 10, false, parts},
+		{"tile-64-16", 0, false, []string{"AttentionBatch"}},
+		{"tile-128-32", 0, true, []string{"AttentionSplits"}},
 	} {
+		parts := parts
+		if !full() {
+			parts = c.short
+		}
 		t.Run(c.variant, func(t *testing.T) {
 			b := open(t, Options{AttentionVariant: c.variant})
 			if c.storage > 0 {

@@ -15,12 +15,12 @@ import (
 	"cera/shaders"
 )
 
-// TestConformanceNorms runs the norms in every variant, or without CERA_ALL_VARIANTS in those of two sizes: the whole norm part of the suite with the fewest, the usual and
-// the most threads, and grids past one dimension with the fewest, whose rows are the fastest here.
+// TestConformanceNorms runs the norms in every variant, or, not at full length, in those of two sizes: the whole norm part of
+// the suite with the fewest, the usual and the most threads, and grids past one dimension with the fewest, whose rows are the
+// fastest here.
 func TestConformanceNorms(t *testing.T) {
-	every := os.Getenv("CERA_ALL_VARIANTS") != ""
 	for _, v := range shaders.NormVariants() {
-		if !every && v.Threads != 32 && v.Threads != 256 {
+		if !full() && v.Threads != 32 && v.Threads != 256 {
 			continue // make test-all runs these too
 		}
 		parts := []string{"AddRMSNorm", "NormsAgree"}

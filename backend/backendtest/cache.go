@@ -3,6 +3,7 @@ package backendtest
 import (
 	"fmt"
 	"math"
+	"sync"
 	"testing"
 
 	"cera/backend"
@@ -45,7 +46,18 @@ func (c *cache) sameBits(t *testing.T, what string) {
 }
 
 // halfValue is the value of an IEEE 754 half.
-func halfValue(h uint16) float64 {
+func halfValue(h uint16) float64 { return halfValues()[h] }
+
+// halfValues are the values of all halves, which the expectations ask for often.
+var halfValues = sync.OnceValue(func() *[1 << 16]float64 {
+	all := new([1 << 16]float64)
+	for h := range all {
+		all[h] = decodeHalf(uint16(h))
+	}
+	return all
+})
+
+func decodeHalf(h uint16) float64 {
 	sign, exponent, mantissa := 1.0, int(h>>10&31), float64(h&1023)
 	if h>>15 != 0 {
 		sign = -1

@@ -78,7 +78,7 @@ func TestWriteBench(t *testing.T) {
 	load := engine.LoadResult{Bytes: 3e9, Upload: 2, Rate: 1.5, Open: 2.5, FirstToken: 3}
 	all := &benchRecord{
 		Loads:   []benchLoad{{"a", "d", load}, {"b", "d", load}},
-		Results: []benchLine{{"a", "d", result("pp4", 10)}, {"a", "d", result("tg2", 1)}, {"b", "d", result("pp4", 20)}, {"b", "d", result("tg2", 2)}},
+		Results: []benchLine{{"a", "d", "", result("pp4", 10)}, {"a", "d", "", result("tg2", 1)}, {"b", "d", "", result("pp4", 20)}, {"b", "d", "", result("tg2", 2)}},
 	}
 	const head = "model,device,test,tokens/s,least,most,commands,load GB/s,load s,first token s\n"
 	for name, c := range map[string]struct {
