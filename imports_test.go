@@ -46,7 +46,8 @@ func TestImports(t *testing.T) {
 			allowed[pkg] = strings.Fields(deps)
 		}
 	}
-	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}} {{join .CgoFiles \" \"}}", "./...").Output()
+	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}} {{join .CgoFiles \" \"}}",
+		"./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}

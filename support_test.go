@@ -46,7 +46,8 @@ func TestSupport(t *testing.T) {
 
 func archTable() string {
 	var b strings.Builder
-	b.WriteString("| architecture | rope | norms | norm of q and k | activation | MLP | attention's projections | windows | more |\n")
+	b.WriteString("| architecture | rope | norms | norm of q and k | activation | MLP | attention's projections | " +
+		"windows | more |\n")
 	b.WriteString("|---|---|---|---|---|---|---|---|---|\n")
 	for _, a := range layers.Table() {
 		windows := "none"
@@ -56,7 +57,8 @@ func archTable() string {
 		case a.Windows > 0:
 			windows = fmt.Sprintf("%d of %d blocks", a.Windows-1, a.Windows)
 		}
-		fmt.Fprintf(&b, "| %s | %v | %v %v | %v | %v | %v | %v | %s | %s |\n", a.Name, a.Rope, a.Norm, a.Place, a.QK, a.Act, a.MLP, a.QKV,
+		fmt.Fprintf(&b, "| %s | %v | %v %v | %v | %v | %v | %v | %s | %s |\n", a.Name, a.Rope, a.Norm, a.Place, a.QK,
+			a.Act, a.MLP, a.QKV,
 			windows, strings.Join(extras(a), "; "))
 	}
 	return b.String()
@@ -90,7 +92,8 @@ func extras(a layers.Arch) []string {
 
 func formatTable(t *testing.T) string {
 	var b strings.Builder
-	b.WriteString("| format | elements a block | bytes a block | cpu: embedding, matmul, expert matmul | gpu: the same | quantize writes it |\n")
+	b.WriteString("| format | elements a block | bytes a block | cpu: embedding, matmul, expert matmul | gpu: the " +
+		"same | quantize writes it |\n")
 	b.WriteString("|---|---|---|---|---|---|\n")
 	templates := shaders.Templates()
 	for _, f := range backend.AllFormats() {

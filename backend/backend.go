@@ -20,8 +20,8 @@ type Backend interface {
 	// LoadWeight uploads a matrix [rows, n] in its GGUF encoding: rows of n elements, row-major, as in the file.
 	// The data is not retained.
 	LoadWeight(name string, f Format, rows, n int, data []byte) Weight
-	// Join says that weights will be multiplied with the same x, in this order: a backend may store them together. Each stays
-	// a weight of its own.
+	// Join says that weights will be multiplied with the same x, in this order: a backend may store them together. Each
+	// stays a weight of its own.
 	Join(w ...Weight)
 	// FreeWeight releases w. A nil Weight is ignored.
 	FreeWeight(w Weight)
@@ -37,8 +37,8 @@ type Backend interface {
 	// Flush submits what was recorded and waits for it; it returns the first error of any op.
 	Flush() error
 	// Record runs f and returns a function that runs the ops that f ran again, with the operands they had: cheaper than
-	// f where checking and encoding an op costs more than running it. f must not read or upload, and what its ops work on
-	// must live as long as the function is used.
+	// f where checking and encoding an op costs more than running it. f must not read or upload, and what its ops work
+	// on must live as long as the function is used.
 	Record(f func()) (again func())
 	// Close releases the device. Tensors and weights must not be used afterwards.
 	Close()
@@ -76,8 +76,8 @@ type Backend interface {
 	StoreKV(c KV, k, v, pos Tensor)
 	// RopeStoreKV is RoPE of q and of k, and StoreKV of k and v, which a backend may do in one.
 	RopeStoreKV(c KV, q, k, v, pos, table Tensor, p RoPE)
-	// UnpackHalf: dst[r,i] is the value of half i of row r of src, which has two a word, the first in the low bits. dst:
-	// [rows, n], src: [rows, ceil(n/2)].
+	// UnpackHalf: dst[r,i] is the value of half i of row r of src, which has two a word, the first in the low bits.
+	// dst: [rows, n], src: [rows, ceil(n/2)].
 	UnpackHalf(dst, src Tensor)
 	// Attention: row r of dst is softmax(s)·V over cache rows j from max(0, pos[r]-Window+1) to pos[r], a head at a
 	// time, with s[j] = q·K[j]·Scale, passed through the softcap where there is one; query head h reads KV head
@@ -91,17 +91,17 @@ type Backend interface {
 	// ArgMax: ids[r] is the column of the largest of x[r], the lowest where several are equal. NaN counts as the lowest
 	// of all. ids: [1, x.Rows] u32.
 	ArgMax(ids, x Tensor)
-	// TopK writes the largest elements of row r of x and their columns into row at[r] % values.Rows of values and ids: the
-	// largest first, the lower column where two are equal. NaN counts as larger than all. ids holds u32; values, ids:
-	// [places, k] with k at most MaxTopK and x.N; at: [1, x.Rows] u32.
+	// TopK writes the largest elements of row r of x and their columns into row at[r] % values.Rows of values and ids:
+	// the largest first, the lower column where two are equal. NaN counts as larger than all. ids holds u32; values,
+	// ids: [places, k] with k at most MaxTopK and x.N; at: [1, x.Rows] u32.
 	TopK(values, ids, x, at Tensor)
-	// Draw takes an element of row at % values.Rows of ids by chance: the larger values more often, as p says. values, ids:
-	// [places, k], as TopK writes them; u: [1, draws], in [0, 1), of which u[at % draws] is used; p: [1, 4], the fields of DrawParams
-	// in their order; at, id: [1, 1] u32. It is worked out in float32, where a draw near the border of two elements may fall
-	// on either side: a guess, for whoever knows the values to confirm.
+	// Draw takes an element of row at % values.Rows of ids by chance: the larger values more often, as p says. values,
+	// ids: [places, k], as TopK writes them; u: [1, draws], in [0, 1), of which u[at % draws] is used; p: [1, 4], the
+	// fields of DrawParams in their order; at, id: [1, 1] u32. It is worked out in float32, where a draw near the
+	// border of two elements may fall on either side: a guess, for whoever knows the values to confirm.
 	Draw(id, values, ids, u, at, p Tensor)
-	// Advance ends a step of decoding: history[pos] = id, token = id, pos = pos + 1. token, pos, id: [1, 1] u32; history:
-	// [1, positions] u32. A position past the history is not written.
+	// Advance ends a step of decoding: history[pos] = id, token = id, pos = pos + 1. token, pos, id: [1, 1] u32;
+	// history: [1, positions] u32. A position past the history is not written.
 	Advance(token, pos, history, id Tensor)
 
 	// Route picks the p.Used experts of every row by its logits [rows, experts]: ids and weights are [rows, Used],
@@ -207,8 +207,8 @@ type RoPE struct {
 	RotDim  int // leading elements of a head that are rotated, even, <= HeadDim
 }
 
-// KV is one layer's cache: keys and values, each [context, nKV*headDim] f32, or with Half two halves a word, the first in
-// the low bits: [context, ceil(nKV*headDim/2)].
+// KV is one layer's cache: keys and values, each [context, nKV*headDim] f32, or with Half two halves a word, the first
+// in the low bits: [context, ceil(nKV*headDim/2)].
 type KV struct {
 	K, V Tensor
 	Half bool

@@ -26,8 +26,8 @@ type Options struct {
 	Now                 time.Time // for strftime_now; zero: the time of the call
 }
 
-// Template is a chat template, ready to be rendered. It does not change after New, and may be used by several goroutines
-// at a time.
+// Template is a chat template, ready to be rendered. It does not change after New, and may be used by several
+// goroutines at a time.
 type Template struct {
 	name   string
 	body   []stmt
@@ -58,8 +58,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("chat template %q, line %d: %s", e.Template, e.Line, e.Msg)
 }
 
-// failure is an Error on its way to New or Render, as a panic: an interpreter would otherwise hand errors up through every
-// function that it has.
+// failure is an Error on its way to New or Render, as a panic: an interpreter would otherwise hand errors up through
+// every function that it has.
 type failure struct {
 	line int
 	msg  string
@@ -96,8 +96,8 @@ func New(name, text string) (t *Template, err error) {
 // Name returns the name that New was given.
 func (t *Template) Name() string { return t.name }
 
-// Render writes a conversation. An error is an *Error: what the template cannot do, what it refuses by raise_exception, or
-// that it goes on for too long.
+// Render writes a conversation. An error is an *Error: what the template cannot do, what it refuses by raise_exception,
+// or that it goes on for too long.
 func (t *Template) Render(messages []Message, o Options) (text string, err error) {
 	defer caught(t.name, &err)
 	if o.Now.IsZero() {
@@ -112,8 +112,9 @@ func (t *Template) Render(messages []Message, o Options) (text string, err error
 		items[i] = d
 	}
 	for name, v := range map[string]any{
-		"messages": &list{items: items}, "add_generation_prompt": o.AddGenerationPrompt, "bos_token": o.BOS, "eos_token": o.EOS,
-		"tools": nil, "documents": nil,
+		"messages": &list{items: items}, "add_generation_prompt": o.AddGenerationPrompt, "bos_token": o.BOS,
+		"eos_token": o.EOS,
+		"tools":     nil, "documents": nil,
 	} {
 		r.scope.vars[name] = v
 	}

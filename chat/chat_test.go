@@ -11,7 +11,8 @@ import (
 
 // Templates as models' files have them: layouts and special tokens are the models', the wording is ours.
 var styles = map[string]string{
-	"chatml": "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}" +
+	"chatml": "{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + " +
+		"'<|im_end|>' + '\n'}}" +
 		"{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}",
 	"llama2": `{% if messages[0]['role'] == 'system' %}{% set rest = messages[1:] %}{% set first = messages[0]['content'] %}
 {%- else %}{% set rest = messages %}{% set first = false %}{% endif %}
@@ -239,7 +240,8 @@ var (
 	system = Message{"system", "Be brief."}
 )
 
-var testOptions = Options{AddGenerationPrompt: true, BOS: "<s>", EOS: "</s>", Now: time.Date(2031, 3, 7, 9, 5, 2, 0, time.UTC)}
+var testOptions = Options{AddGenerationPrompt: true, BOS: "<s>", EOS: "</s>",
+	Now: time.Date(2031, 3, 7, 9, 5, 2, 0, time.UTC)}
 
 func TestStyles(t *testing.T) {
 	plain, withSystem := []Message{user, answer, again}, []Message{system, user, answer, again}
@@ -248,22 +250,49 @@ func TestStyles(t *testing.T) {
 		messages    []Message
 		want        string
 	}{
-		{"chatml", "chatml", withSystem, "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi, who? <|im_end|>\n<|im_start|>assistant\nMe.\n<|im_end|>\n<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n"},
+		{"chatml", "chatml", withSystem,
+			"<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi, who? " +
+				"<|im_end|>\n<|im_start|>assistant\nMe.\n<|im_end|>\n<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n"},
 		{"llama2", "llama2", plain, "<s>[INST] Hi, who? [/INST] Me. </s><s>[INST] Why? [/INST]"},
-		{"llama2 system", "llama2", withSystem, "<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nHi, who? [/INST] Me. </s><s>[INST] Why? [/INST]"},
-		{"llama3", "llama3", withSystem, "<s><|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi, who?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nMe.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nWhy?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"},
-		{"llama3.2", "llama3.2", []Message{user}, "<s><|start_header_id|>system<|end_header_id|>\n\nToday: 07 Mar 2031\n\n<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi, who?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"},
-		{"llama3.2 system", "llama3.2", []Message{system, user}, "<s><|start_header_id|>system<|end_header_id|>\n\nToday: 07 Mar 2031\n\nBe brief.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi, who?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"},
-		{"gemma", "gemma", plain, "<s><start_of_turn>user\nHi, who?<end_of_turn>\n<start_of_turn>model\nMe.<end_of_turn>\n<start_of_turn>user\nWhy?<end_of_turn>\n<start_of_turn>model\n"},
-		{"gemma3 system", "gemma3", withSystem, "<s><start_of_turn>user\nBe brief.\n\nHi, who?<end_of_turn>\n<start_of_turn>model\nMe.<end_of_turn>\n<start_of_turn>user\nWhy?<end_of_turn>\n<start_of_turn>model\n"},
+		{"llama2 system", "llama2", withSystem,
+			"<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nHi, who? [/INST] Me. </s><s>[INST] Why? [/INST]"},
+		{"llama3", "llama3", withSystem,
+			"<s><|start_header_id|>system<|end_header_id|>\n\nBe " +
+				"brief.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi, " +
+				"who?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nMe.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nWhy?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"},
+		{"llama3.2", "llama3.2", []Message{user},
+			"<s><|start_header_id|>system<|end_header_id|>\n\nToday: 07 Mar " +
+				"2031\n\n<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi, " +
+				"who?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"},
+		{"llama3.2 system", "llama3.2", []Message{system, user},
+			"<s><|start_header_id|>system<|end_header_id|>\n\nToday: 07 Mar 2031\n\nBe " +
+				"brief.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi, " +
+				"who?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"},
+		{"gemma", "gemma", plain,
+			"<s><start_of_turn>user\nHi, " +
+				"who?<end_of_turn>\n<start_of_turn>model\nMe.<end_of_turn>\n<start_of_turn>user\nWhy?<end_of_turn>\n<start_of_turn>model\n"},
+		{"gemma3 system", "gemma3", withSystem,
+			"<s><start_of_turn>user\nBe brief.\n\nHi, " +
+				"who?<end_of_turn>\n<start_of_turn>model\nMe.<end_of_turn>\n<start_of_turn>user\nWhy?<end_of_turn>\n<start_of_turn>model\n"},
 		{"mistral", "mistral", plain, "<s>[INST] Hi, who? [/INST] Me.</s>[INST] Why?[/INST]"},
 		{"mistral system", "mistral", withSystem, "<s>[INST] Hi, who? [/INST] Me.</s>[INST] Be brief.\n\nWhy?[/INST]"},
-		{"phi3", "phi3", withSystem, "<|system|>\nBe brief.<|end|>\n<|user|>\nHi, who? <|end|>\n<|assistant|>\nMe.\n<|end|>\n<|user|>\nWhy?<|end|>\n<|assistant|>\n"},
-		{"qwen2.5", "qwen2.5", plain, "<|im_start|>system\nA default prompt of ours.<|im_end|>\n<|im_start|>user\nHi, who? <|im_end|>\n<|im_start|>assistant\nMe.\n<|im_end|>\n<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n"},
-		{"qwen2.5 system", "qwen2.5", []Message{system, user}, "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi, who? <|im_end|>\n<|im_start|>assistant\n"},
-		{"qwen2.5 tools", "qwen2.5", []Message{system, user, {"tool", "1"}, {"tool", "2"}}, "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi, who? <|im_end|>\n<|im_start|>user\n<tool_response>\n1\n</tool_response>\n<tool_response>\n2\n</tool_response><|im_end|>\n<|im_start|>assistant\n"},
-		{"qwen3", "qwen3", []Message{user, {"assistant", "<think>\nHm.\n</think>\n\nMe."}, again}, "<|im_start|>user\nHi, who? <|im_end|>\n<|im_start|>assistant\nMe.<|im_end|>\n<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n"},
-		{"zephyr", "zephyr", withSystem, "<|system|>\nBe brief.</s>\n<|user|>\nHi, who? </s>\n<|assistant|>\nMe.\n</s>\n<|user|>\nWhy?</s>\n<|assistant|>\n"},
+		{"phi3", "phi3", withSystem,
+			"<|system|>\nBe brief.<|end|>\n<|user|>\nHi, who? " +
+				"<|end|>\n<|assistant|>\nMe.\n<|end|>\n<|user|>\nWhy?<|end|>\n<|assistant|>\n"},
+		{"qwen2.5", "qwen2.5", plain,
+			"<|im_start|>system\nA default prompt of ours.<|im_end|>\n<|im_start|>user\nHi, who? " +
+				"<|im_end|>\n<|im_start|>assistant\nMe.\n<|im_end|>\n<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n"},
+		{"qwen2.5 system", "qwen2.5", []Message{system, user},
+			"<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi, who? <|im_end|>\n<|im_start|>assistant\n"},
+		{"qwen2.5 tools", "qwen2.5", []Message{system, user, {"tool", "1"}, {"tool", "2"}},
+			"<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nHi, who? " +
+				"<|im_end|>\n<|im_start|>user\n<tool_response>\n1\n</tool_response>\n<tool_response>\n2\n</tool_response><|im_end|>\n<|im_start|>assistant\n"},
+		{"qwen3", "qwen3", []Message{user, {"assistant", "<think>\nHm.\n</think>\n\nMe."}, again},
+			"<|im_start|>user\nHi, who? " +
+				"<|im_end|>\n<|im_start|>assistant\nMe.<|im_end|>\n<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n"},
+		{"zephyr", "zephyr", withSystem,
+			"<|system|>\nBe brief.</s>\n<|user|>\nHi, who? " +
+				"</s>\n<|assistant|>\nMe.\n</s>\n<|user|>\nWhy?</s>\n<|assistant|>\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tmpl, err := New(c.style, styles[c.style])
@@ -284,14 +313,21 @@ func TestStyles(t *testing.T) {
 // The built-in templates, with a system message and without.
 func TestBuiltIn(t *testing.T) {
 	want := map[string][2]string{
-		"chatml": {"<|im_start|>user\nHi, who? <|im_end|>\n<|im_start|>assistant\nMe.\n<|im_end|>\n<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n", "<|im_start|>system\nBe brief.<|im_end|>\n"},
-		"gemma":  {"<s><start_of_turn>user\nHi, who?<end_of_turn>\n<start_of_turn>model\nMe.<end_of_turn>\n<start_of_turn>user\nWhy?<end_of_turn>\n<start_of_turn>model\n", "<s><start_of_turn>user\nBe brief.\n\nHi"},
-		"llama2": {"<s>[INST] Hi, who? [/INST] Me. </s><s>[INST] Why? [/INST]", "<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nHi"},
-		"llama3": {"<s><|start_header_id|>user<|end_header_id|>\n\nHi, who?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nMe.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nWhy?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
+		"chatml": {"<|im_start|>user\nHi, who? " +
+			"<|im_end|>\n<|im_start|>assistant\nMe.\n<|im_end|>\n<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n",
+			"<|im_start|>system\nBe brief.<|im_end|>\n"},
+		"gemma": {"<s><start_of_turn>user\nHi, " +
+			"who?<end_of_turn>\n<start_of_turn>model\nMe.<end_of_turn>\n<start_of_turn>user\nWhy?<end_of_turn>\n<start_of_turn>model\n",
+			"<s><start_of_turn>user\nBe brief.\n\nHi"},
+		"llama2": {"<s>[INST] Hi, who? [/INST] Me. </s><s>[INST] Why? [/INST]",
+			"<s>[INST] <<SYS>>\nBe brief.\n<</SYS>>\n\nHi"},
+		"llama3": {"<s><|start_header_id|>user<|end_header_id|>\n\nHi, " +
+			"who?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\nMe.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nWhy?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
 			"<s><|start_header_id|>system<|end_header_id|>\n\nBe brief.<|eot_id|><|start"},
 		"mistral": {"<s>[INST] Hi, who? [/INST] Me.</s>[INST] Why? [/INST]", "<s>[INST] Be brief.\n\nHi"},
 		"phi3":    {"<s><|user|>\nHi, who? <|end|>\n<|assistant|>\nMe.\n<|end|>\n<|user|>\nWhy?<|end|>\n<|assistant|>\n", "<s><|system|>\nBe brief.<|end|>\n<|user|>"},
-		"zephyr":  {"<|user|>\nHi, who? </s>\n<|assistant|>\nMe.\n</s>\n<|user|>\nWhy?</s>\n<|assistant|>\n", "<|system|>\nBe brief.</s>\n<|user|>"},
+		"zephyr": {"<|user|>\nHi, who? </s>\n<|assistant|>\nMe.\n</s>\n<|user|>\nWhy?</s>\n<|assistant|>\n",
+			"<|system|>\nBe brief.</s>\n<|user|>"},
 	}
 	names := BuiltInNames()
 	if len(names) != len(want) {

@@ -20,7 +20,8 @@ func FuzzTemplate(f *testing.F) {
 	}
 	f.Add("{% macro f(a, b=1) %}{{ f(b, a=a) }}{% endmacro %}{{ f(1) }}{% raw -%}{{{% endraw %}", "{{ x }}")
 	f.Add("{{ [1, 2.5, 'x', {'a': ()}][::-1] | map('string') | sort | tojson(indent=1) }}{{ 7 // -2 ** 3 % 5 }}", "")
-	f.Add("{% set ns = namespace(a='x' * 3) %}{% for k, v in {'a': 1}.items() if v %}{% set ns.a = ns.a ~ k %}{% break %}{% else %}{% endfor %}{{ ns.a.split('x', 1) }}", "é")
+	f.Add("{% set ns = namespace(a='x' * 3) %}{% for k, v in {'a': 1}.items() if v %}{% set ns.a = ns.a ~ k %}{% "+
+		"break %}{% else %}{% endfor %}{{ ns.a.split('x', 1) }}", "é")
 	f.Fuzz(func(t *testing.T, text, content string) {
 		tmpl, err := New("fuzz", text)
 		if err != nil {

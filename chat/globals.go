@@ -75,8 +75,10 @@ func (a args) fill(r *run, f string, d *dict) {
 
 // layouts are the directives of strftime as layouts of package time.
 var layouts = map[byte]string{
-	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'B': "January", 'b': "Jan", 'A': "Monday", 'a': "Mon", 'H': "15", 'I': "03",
-	'M': "04", 'S': "05", 'p': "PM", 'j': "002", 'Z': "MST", 'z': "-0700", 'F': "2006-01-02", 'T': "15:04:05", 'e': "_2",
+	'Y': "2006", 'y': "06", 'm': "01", 'd': "02", 'B': "January", 'b': "Jan", 'A': "Monday", 'a': "Mon", 'H': "15",
+	'I': "03",
+	'M': "04", 'S': "05", 'p': "PM", 'j': "002", 'Z': "MST", 'z': "-0700", 'F': "2006-01-02", 'T': "15:04:05",
+	'e': "_2",
 }
 
 func (r *run) strftime(format string) string {

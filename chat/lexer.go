@@ -52,8 +52,8 @@ func (l *lexer) fail(format string, args ...any) {
 	panic(failure{l.line, fmt.Sprintf(format, args...)})
 }
 
-// maxTokens bounds the names, numbers, signs and texts of a template, and with them memory: a token takes more of it than its
-// one or two bytes in the file. Templates that people write have about one in six bytes.
+// maxTokens bounds the names, numbers, signs and texts of a template, and with them memory: a token takes more of it
+// than its one or two bytes in the file. Templates that people write have about one in six bytes.
 const maxTokens = 1 << 16
 
 func (l *lexer) emit(k tokenKind, text string) {
@@ -245,7 +245,9 @@ func (l *lexer) symbol(open []byte) []byte {
 		l.quoted(byte(c))
 		return open
 	case c == '_' || unicode.IsLetter(c):
-		n := strings.IndexFunc(rest, func(c rune) bool { return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+		n := strings.IndexFunc(rest, func(c rune) bool {
+			return c != '_' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+		})
 		if n < 0 {
 			n = len(rest)
 		}

@@ -131,7 +131,8 @@ func init() {
 		},
 		"replace": func(r *run, s string, a args) any {
 			v := a.take(r, "replace", "old", "new", "count?")
-			return r.replace(s, r.stringArg("replace", v[0], ""), r.stringArg("replace", v[1], ""), r.intArg("replace", v[2], -1))
+			return r.replace(s, r.stringArg("replace", v[0], ""), r.stringArg("replace", v[1], ""),
+				r.intArg("replace", v[2], -1))
 		},
 		"find":  func(r *run, s string, a args) any { return r.place("find", s, a, strings.Index) },
 		"rfind": func(r *run, s string, a args) any { return r.place("rfind", s, a, strings.LastIndex) },

@@ -30,7 +30,8 @@ func (l *lexer) quoted(quote byte) {
 }
 
 var escapes = map[byte]string{
-	'n': "\n", 't': "\t", 'r': "\r", 'a': "\a", 'b': "\b", 'f': "\f", 'v': "\v", '\\': `\`, '\'': "'", '"': `"`, '\n': "",
+	'n': "\n", 't': "\t", 'r': "\r", 'a': "\a", 'b': "\b", 'f': "\f", 'v': "\v", '\\': `\`, '\'': "'", '"': `"`,
+	'\n': "",
 }
 
 // escape writes what the escape after a backslash stands for, and returns how many bytes it has.

@@ -10,11 +10,11 @@ import (
 // Noncharacters of Unicode, which no text has to hold: one of them marks what is shielded.
 const firstMark, lastMark = '\uFDD0', '\uFDEF'
 
-// Shield keeps what looks like a control token in a message from becoming one. Templates write control tokens as text, and
-// once a conversation is written nothing tells the template's from a user's. So wherever a message holds the text of one
-// of specials, a mark goes in after its first character, which no template takes notice of; Unshield takes it out again.
-// mark is 0, and the messages are those given, where there is nothing to shield. A token of a single character cannot be
-// shielded.
+// Shield keeps what looks like a control token in a message from becoming one. Templates write control tokens as text,
+// and once a conversation is written nothing tells the template's from a user's. So wherever a message holds the text
+// of one of specials, a mark goes in after its first character, which no template takes notice of; Unshield takes it
+// out again. mark is 0, and the messages are those given, where there is nothing to shield. A token of a single
+// character cannot be shielded.
 func Shield(messages []Message, specials []string) (shielded []Message, mark rune, err error) {
 	m := newFinder(specials)
 	var all strings.Builder

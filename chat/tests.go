@@ -43,7 +43,8 @@ func init() {
 	}
 	// select takes them by the operator as well.
 	for op, names := range map[string][]string{
-		"==": {"eq", "equalto"}, "!=": {"ne"}, "<": {"lt", "lessthan"}, ">": {"gt", "greaterthan"}, "<=": {"le"}, ">=": {"ge"},
+		"==": {"eq", "equalto"}, "!=": {"ne"}, "<": {"lt", "lessthan"}, ">": {"gt", "greaterthan"}, "<=": {"le"},
+		">=": {"ge"},
 	} {
 		for _, name := range append(names, op) {
 			tests[name] = func(r *run, v any, a args) bool { return relations[op](r, v, a.take(r, name, "other")[0]) }

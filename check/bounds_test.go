@@ -82,7 +82,8 @@ func devices() (list []device) {
 	for _, off := range []float64{-1, 0, 1} {
 		for k := range 16 {
 			list = append(list, device{
-				fused: k&1 != 0, flush: k&2 != 0, weightFirst: k&4 != 0, reciprocal: k&8 != 0, offDiv: 5 * off, offSqrt: -4 * off,
+				fused: k&1 != 0, flush: k&2 != 0, weightFirst: k&4 != 0, reciprocal: k&8 != 0, offDiv: 5 * off,
+				offSqrt: -4 * off,
 			})
 		}
 	}
@@ -164,7 +165,8 @@ func TestNormBoundOnDevices(t *testing.T) {
 				for _, d := range devices() {
 					for i, got := range d.norm(x, w, eps) {
 						if ratio := math.Abs(float64(got)-values[i]) / bounds[i]; !(ratio <= worst) {
-							worst, where = ratio, fmt.Sprintf("n %d, %s, eps %g, %+v, element %d: %g for %g", n, a.name, eps, d, i, got, values[i])
+							worst, where = ratio, fmt.Sprintf("n %d, %s, eps %g, %+v, element %d: %g for %g", n, a.name,
+								eps, d, i, got, values[i])
 						}
 					}
 				}
@@ -176,7 +178,8 @@ func TestNormBoundOnDevices(t *testing.T) {
 		t.Errorf("a correct norm is %.3g times the bound: %s", worst, where)
 	}
 	if worst < 0.3 {
-		t.Errorf("the largest error/bound is %.3g: the bound is far too wide, or the test's devices are too good", worst)
+		t.Errorf("the largest error/bound is %.3g: the bound is far too wide, or the test's devices are too good",
+			worst)
 	}
 }
 
@@ -209,7 +212,8 @@ func TestNormBoundIsTight(t *testing.T) {
 				}{{inside, Pass}, {outside, Fail}} {
 					out[i] = c.value
 					if got := Norms(r.input(t)); got.Verdict != c.want {
-						t.Errorf("n %d, element %d: %g for %g is %s, want %s: %+v", n, i, c.value, v, got.Verdict, c.want, got.First)
+						t.Errorf("n %d, element %d: %g for %g is %s, want %s: %+v", n, i, c.value, v, got.Verdict,
+							c.want, got.First)
 					}
 				}
 				out[i] = right
@@ -224,7 +228,8 @@ func TestNormBoundIsTight(t *testing.T) {
 		name string
 		err  float64 // relative
 	}{
-		{"eps 1e-6 for 1e-5, rms 1", 4.5e-6}, {"half precision", 0x1p-12}, {"bfloat16", 0x1p-9}, {"mean over n-1", 0.5 / 4096},
+		{"eps 1e-6 for 1e-5, rms 1", 4.5e-6}, {"half precision", 0x1p-12}, {"bfloat16", 0x1p-9},
+		{"mean over n-1", 0.5 / 4096},
 	} {
 		if bound := NormBound(4096, 1, 1); c.err < bound {
 			t.Errorf("%s: an error of %g hides within %g", c.name, c.err, bound)

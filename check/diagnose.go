@@ -51,7 +51,8 @@ func (o *operands) diagnoseStream(a Aspect) string {
 	}
 	at := fmt.Sprintf("first at token %d, channel %d: %.9g for %.9g", a.Token, a.Channel, a.Got, a.Want)
 	if o.flushed() {
-		return fmt.Sprintf("the device takes numbers below %.2g for zero, in %d of %d elements; %s", tiny, a.Wrong, len(o.stream.data), at)
+		return fmt.Sprintf("the device takes numbers below %.2g for zero, in %d of %d elements; %s", tiny, a.Wrong,
+			len(o.stream.data), at)
 	}
 	return fmt.Sprintf("stream is not stream + residual in %d of %d elements; %s", a.Wrong, len(o.stream.data), at)
 }
@@ -119,8 +120,10 @@ func (o *operands) hypotheses(in *Input) []hypothesis {
 	if o.bias != nil {
 		add(input(1, false), "the bias %s was not added before the norm", o.Bias)
 	}
-	add(func(m *formula) { m.inv = func(sum, n, eps float64) float64 { return 1 / (math.Sqrt(sum/n) + eps) } }, "eps stands outside the root")
-	add(func(m *formula) { m.inv = func(sum, n, eps float64) float64 { return 1 / math.Sqrt(sum/(n-1)+eps) } }, "the mean is over n-1 elements")
+	add(func(m *formula) { m.inv = func(sum, n, eps float64) float64 { return 1 / (math.Sqrt(sum/n) + eps) } },
+		"eps stands outside the root")
+	add(func(m *formula) { m.inv = func(sum, n, eps float64) float64 { return 1 / math.Sqrt(sum/(n-1)+eps) } },
+		"the mean is over n-1 elements")
 	add(func(m *formula) { m.plus = 1 }, "1 was added to the weight")
 	add(func(m *formula) { m.weight, m.plus = make([]float32, len(o.weight)), 1 }, "the weight was not applied")
 	if o.shift != nil {
@@ -135,7 +138,8 @@ func (o *operands) hypotheses(in *Input) []hypothesis {
 // diagnoseNorm says why a norm is wrong: where, and which known fault gives the values that are there.
 func (o *operands) diagnoseNorm(in *Input, a Aspect, where mismatches) string {
 	n := o.out.n
-	at := fmt.Sprintf("worst at token %d, channel %d: %.9g for %.9g, %.3g times the bound", a.Token, a.Channel, a.Got, a.Want, a.Ratio)
+	at := fmt.Sprintf("worst at token %d, channel %d: %.9g for %.9g, %.3g times the bound", a.Token, a.Channel, a.Got,
+		a.Want, a.Ratio)
 	if math.IsNaN(float64(a.Got)) || math.IsInf(float64(a.Got), 0) {
 		at = fmt.Sprintf("token %d, channel %d is %g", a.Token, a.Channel, a.Got)
 	}
@@ -143,11 +147,14 @@ func (o *operands) diagnoseNorm(in *Input, a Aspect, where mismatches) string {
 		return reason + "; " + at
 	}
 	// An unwritten tail is wrong in all its elements and, what stood there before being what it is, in most rows.
-	if tail := n - where.firstCol; tail <= n/2 && where.count == tail*len(where.rows) && 2*len(where.rows) > o.out.rows {
+	if tail := n - where.firstCol; tail <= n/2 && where.count == tail*len(where.rows) &&
+		2*len(where.rows) > o.out.rows {
 		if tail == 1 {
-			return fmt.Sprintf("only the last element of the row is wrong, in %d of %d rows: the row's tail is not written; %s", len(where.rows), o.out.rows, at)
+			return fmt.Sprintf("only the last element of the row is wrong, in %d of %d rows: the row's tail is not "+
+				"written; %s", len(where.rows), o.out.rows, at)
 		}
-		return fmt.Sprintf("only the last %d of %d elements of the row are wrong, in %d of %d rows: the row's tail is not written; %s",
+		return fmt.Sprintf("only the last %d of %d elements of the row are wrong, in %d of %d rows: the row's tail "+
+			"is not written; %s",
 			tail, n, len(where.rows), o.out.rows, at)
 	}
 	// Several may fit within the bound, two values of eps for instance. The closest is meant, but what is closer by
@@ -168,7 +175,8 @@ func (o *operands) diagnoseNorm(in *Input, a Aspect, where mismatches) string {
 		return reason + "; " + at
 	}
 	if rows := len(where.rows); rows < o.out.rows {
-		return fmt.Sprintf("%d of %d rows are wrong, tokens %d to %d; %s", rows, o.out.rows, where.firstRow, where.lastRow, at)
+		return fmt.Sprintf("%d of %d rows are wrong, tokens %d to %d; %s", rows, o.out.rows, where.firstRow,
+			where.lastRow, at)
 	}
 	return fmt.Sprintf("%d of %d elements are outside the bound; %s", where.count, len(o.out.data), at)
 }

@@ -26,7 +26,8 @@ func TestThreeNorms(t *testing.T) {
 			t.Errorf("%s: stream aspect %+v", s.Site, s.Stream)
 		}
 		if s.Norm.Ratio <= 0 || s.Norm.Ratio > 1 {
-			t.Errorf("%s: error/bound %g: rounding to float32 has an error within the bound and above zero", s.Site, s.Norm.Ratio)
+			t.Errorf("%s: error/bound %g: rounding to float32 has an error within the bound and above zero", s.Site,
+				s.Norm.Ratio)
 		}
 		if s.Drift.NMSE != 0 || math.Abs(float64(s.Drift.Cosine)-1) > 1e-12 {
 			t.Errorf("%s: NMSE %g, cosine %g against itself", s.Site, s.Drift.NMSE, s.Drift.Cosine)
@@ -116,7 +117,8 @@ var faults = []struct {
 }{
 	// What diagnose.go knows of norms.
 	{"eps 0", eps(0), "result_norm", "norm", []string{"eps is 0, the file says 1e-05", "worst at token"}},
-	{"eps 1e-8", func(r *run) { scaleDown(r, 1e-2); eps(1e-8)(r) }, "result_norm", "norm", []string{"eps is 1e-08, the file says 1e-05"}},
+	{"eps 1e-8", func(r *run) { scaleDown(r, 1e-2); eps(1e-8)(r) }, "result_norm", "norm",
+		[]string{"eps is 1e-08, the file says 1e-05"}},
 	{"eps 1e-12", func(r *run) { scaleDown(r, 1e-4); eps(1e-12)(r) }, "result_norm", "norm", []string{"eps is 1e-12,"}},
 	{"eps 1e-6", eps(1e-6), "result_norm", "norm", []string{"eps is 1e-06, the file says 1e-05"}},
 	{"eps 1e-4", eps(1e-4), "result_norm", "norm", []string{"eps is 0.0001, the file says 1e-05"}},
@@ -131,7 +133,8 @@ var faults = []struct {
 		renormOf(r, plus(twice, r.file["blk.0.ffn_down.bias"]))
 	}, "result_norm", "norm",
 		[]string{"the residual was added twice before the norm"}},
-	{"norm without the bias", func(r *run) { renormOf(r, plus(r.data["ffn_inp-0"], r.data["ffn_out-0"])) }, "result_norm", "norm",
+	{"norm without the bias", func(r *run) { renormOf(r, plus(r.data["ffn_inp-0"], r.data["ffn_out-0"])) },
+		"result_norm", "norm",
 		[]string{"the bias blk.0.ffn_down.bias was not added before the norm"}},
 	{"eps outside the root", func(r *run) {
 		renorm(r, func(x, mean, w float64) float64 { return x / (math.Sqrt(mean) + float64(float32(testEps))) * w })
@@ -152,14 +155,17 @@ var faults = []struct {
 	}, "result_norm", "norm", []string{"200 of 200 elements are outside the bound", "worst at token"}},
 
 	// Where a norm is wrong.
-	{"nothing written over zeros", func(r *run) { clear(norm(r)) }, "result_norm", "norm", []string{"the output is all zero: nothing was written"}},
-	{"nothing written over the norm before", func(r *run) { copy(norm(r), r.data["ffn_norm-0"]) }, "result_norm", "norm",
+	{"nothing written over zeros", func(r *run) { clear(norm(r)) }, "result_norm", "norm",
+		[]string{"the output is all zero: nothing was written"}},
+	{"nothing written over the norm before", func(r *run) { copy(norm(r), r.data["ffn_norm-0"]) }, "result_norm",
+		"norm",
 		[]string{"the output is still that of ffn_norm-0: nothing was written"}},
 	{"last element unwritten", func(r *run) { clearTail(norm(r), 1) }, "result_norm", "norm",
 		[]string{"only the last element of the row is wrong, in 5 of 5 rows: the row's tail is not written"}},
 	{"last seven unwritten", func(r *run) { clearTail(norm(r), 7) }, "result_norm", "norm",
 		[]string{"only the last 7 of 40 elements of the row are wrong, in 5 of 5 rows: the row's tail is not written"}},
-	{"second half unwritten", func(r *run) { clearTail(norm(r), 20) }, "result_norm", "norm", []string{"only the last 20 of 40 elements"}},
+	{"second half unwritten", func(r *run) { clearTail(norm(r), 20) }, "result_norm", "norm",
+		[]string{"only the last 20 of 40 elements"}},
 	{"one row wrong", func(r *run) { setRow(norm(r), 3, 0.25) }, "result_norm", "norm",
 		[]string{"1 of 5 rows are wrong, tokens 3 to 3"}},
 	{"two rows wrong", func(r *run) { setRow(norm(r), 1, 0.25); setRow(norm(r), 3, -4) }, "result_norm", "norm",
@@ -176,11 +182,16 @@ var faults = []struct {
 			norm(r)[at(row, 17)] = nan()
 		}
 	}, "result_norm", "norm", []string{"5 of 200 elements are outside the bound", "token 0, channel 17 is NaN"}},
-	{"one NaN", func(r *run) { norm(r)[at(4, 39)] = nan() }, "result_norm", "norm", []string{"tokens 4 to 4", "token 4, channel 39 is NaN"}},
-	{"one Inf", func(r *run) { norm(r)[at(0, 0)] = inf() }, "result_norm", "norm", []string{"token 0, channel 0 is +Inf"}},
-	{"minus Inf", func(r *run) { norm(r)[at(1, 0)] = -inf() }, "result_norm", "norm", []string{"token 1, channel 0 is -Inf"}},
-	{"first norm", func(r *run) { r.data["attn_norm-0"][0] += 0.01 }, "attn_norm-0", "norm", []string{"worst at token 0, channel 0"}},
-	{"two sites, the first is named", func(r *run) { norm(r)[0]++; r.data["ffn_norm-0"][at(1, 1)]++ }, "ffn_norm-0", "norm",
+	{"one NaN", func(r *run) { norm(r)[at(4, 39)] = nan() }, "result_norm", "norm",
+		[]string{"tokens 4 to 4", "token 4, channel 39 is NaN"}},
+	{"one Inf", func(r *run) { norm(r)[at(0, 0)] = inf() }, "result_norm", "norm",
+		[]string{"token 0, channel 0 is +Inf"}},
+	{"minus Inf", func(r *run) { norm(r)[at(1, 0)] = -inf() }, "result_norm", "norm",
+		[]string{"token 1, channel 0 is -Inf"}},
+	{"first norm", func(r *run) { r.data["attn_norm-0"][0] += 0.01 }, "attn_norm-0", "norm",
+		[]string{"worst at token 0, channel 0"}},
+	{"two sites, the first is named", func(r *run) { norm(r)[0]++; r.data["ffn_norm-0"][at(1, 1)]++ }, "ffn_norm-0",
+		"norm",
 		[]string{"token 1, channel 1"}},
 	{"all zero", func(r *run) {
 		for _, s := range []string{"embd", "attn_out-0", "ffn_out-0"} {
@@ -189,9 +200,11 @@ var faults = []struct {
 		clear(r.file["blk.0.ffn_down.bias"])
 		r.compute()
 	}, "attn_norm-0", "norm", []string{"every expected value is zero, so that nothing was measured"}},
-	{"inputs are NaN and so is the output", func(r *run) { setRow(r.data["embd"], 0, nan()); r.compute() }, "attn_norm-0", "norm",
+	{"inputs are NaN and so is the output", func(r *run) { setRow(r.data["embd"], 0, nan()); r.compute() },
+		"attn_norm-0", "norm",
 		[]string{"1 of 5 rows are wrong", "NaN"}},
-	{"inputs are Inf", func(r *run) { r.data["embd"][5] = inf(); r.compute() }, "attn_norm-0", "norm", []string{"1 of 5 rows are wrong"}},
+	{"inputs are Inf", func(r *run) { r.data["embd"][5] = inf(); r.compute() }, "attn_norm-0", "norm",
+		[]string{"1 of 5 rows are wrong"}},
 	// The bound is infinite with the weight, and must not excuse what is finite.
 	{"infinite weight in the file", func(r *run) {
 		w := r.file["output_norm.weight"]
@@ -206,25 +219,32 @@ var faults = []struct {
 	// The stream.
 	{"write-back missing", func(r *run) { copy(r.data["ffn_inp-0"], r.data["embd"]) }, "ffn_norm-0", "stream",
 		[]string{"the write-back of the residual sum is missing"}},
-	{"write-back missing in the biased norm", func(r *run) { copy(r.data["l_out-0"], r.data["ffn_inp-0"]) }, "result_norm", "stream",
+	{"write-back missing in the biased norm", func(r *run) { copy(r.data["l_out-0"], r.data["ffn_inp-0"]) },
+		"result_norm", "stream",
 		[]string{"the write-back of the residual sum is missing"}},
-	{"residual twice", func(r *run) { copy(r.data["ffn_inp-0"], plus(r.data["ffn_inp-0"], r.data["attn_out-0"])) }, "ffn_norm-0", "stream",
+	{"residual twice", func(r *run) { copy(r.data["ffn_inp-0"], plus(r.data["ffn_inp-0"], r.data["attn_out-0"])) },
+		"ffn_norm-0", "stream",
 		[]string{"the residual was added twice"}},
 	{"residual twice and the bias", func(r *run) {
 		twice := plus(plus(r.data["ffn_inp-0"], r.data["ffn_out-0"]), r.data["ffn_out-0"])
 		copy(r.data["l_out-0"], plus(twice, r.file["blk.0.ffn_down.bias"]))
 	}, "result_norm", "stream", []string{"the residual was added twice"}},
-	{"bias left out", func(r *run) { copy(r.data["l_out-0"], plus(r.data["ffn_inp-0"], r.data["ffn_out-0"])) }, "result_norm", "stream",
+	{"bias left out", func(r *run) { copy(r.data["l_out-0"], plus(r.data["ffn_inp-0"], r.data["ffn_out-0"])) },
+		"result_norm", "stream",
 		[]string{"the residual was added without the bias blk.0.ffn_down.bias"}},
-	{"bias alone", func(r *run) { copy(r.data["l_out-0"], plus(r.data["ffn_inp-0"], r.file["blk.0.ffn_down.bias"])) }, "result_norm", "stream",
+	{"bias alone", func(r *run) { copy(r.data["l_out-0"], plus(r.data["ffn_inp-0"], r.file["blk.0.ffn_down.bias"])) },
+		"result_norm", "stream",
 		[]string{"the bias blk.0.ffn_down.bias was added without the residual"}},
-	{"one bit of the stream", func(r *run) { s := r.data["l_out-0"]; s[at(2, 9)] = nextUp(s[at(2, 9)]) }, "result_norm", "stream",
+	{"one bit of the stream", func(r *run) { s := r.data["l_out-0"]; s[at(2, 9)] = nextUp(s[at(2, 9)]) }, "result_norm",
+		"stream",
 		[]string{"stream is not stream + residual in 1 of 200 elements", "first at token 2, channel 9"}},
 	{"NaN in the stream", func(r *run) { r.data["l_out-0"][at(1, 3)] = nan() }, "result_norm", "stream",
 		[]string{"in 1 of 200 elements; first at token 1, channel 3: NaN for"}},
-	{"NaN in the residual and in the stream", func(r *run) { r.data["ffn_out-0"][at(1, 3)] = nan(); r.compute() }, "result_norm", "stream",
+	{"NaN in the residual and in the stream", func(r *run) { r.data["ffn_out-0"][at(1, 3)] = nan(); r.compute() },
+		"result_norm", "stream",
 		[]string{"in 1 of 200 elements; first at token 1, channel 3: NaN for NaN", "norm: "}},
-	{"Inf in the stream", func(r *run) { r.data["l_out-0"][at(1, 3)] = inf() }, "result_norm", "stream", []string{"channel 3: +Inf for"}},
+	{"Inf in the stream", func(r *run) { r.data["l_out-0"][at(1, 3)] = inf() }, "result_norm", "stream",
+		[]string{"channel 3: +Inf for"}},
 	{"sign of a zero", func(r *run) {
 		r.data["embd"][0], r.data["attn_out-0"][0] = 0, 0
 		r.compute()
@@ -240,22 +260,29 @@ var faults = []struct {
 	{"weight swapped on the device", func(r *run) {
 		r.device["ffn_norm-0"] = r.device["result_norm"]
 		copy(r.data["ffn_norm-0"], rmsNorm(r.data["ffn_inp-0"], r.file["output_norm.weight"], testEps))
-	}, "ffn_norm-0", "weights", []string{"the device's weight is output_norm.weight, not blk.0.ffn_norm.weight", "norm: the weight bound to it is output_norm.weight"}},
-	{"one bit of a weight", func(r *run) { w := r.device["ffn_norm-0"]; w[11] = nextUp(w[11]) }, "ffn_norm-0", "weights",
+	}, "ffn_norm-0", "weights", []string{"the device's weight is output_norm.weight, not blk.0.ffn_norm.weight",
+		"norm: the weight bound to it is output_norm.weight"}},
+	{"one bit of a weight", func(r *run) { w := r.device["ffn_norm-0"]; w[11] = nextUp(w[11]) }, "ffn_norm-0",
+		"weights",
 		[]string{"differs from blk.0.ffn_norm.weight in 1 of 40 elements", "at channel 11"}},
-	{"NaN in a weight", func(r *run) { r.device["ffn_norm-0"][11] = nan() }, "ffn_norm-0", "weights", []string{"NaN for", "at channel 11"}},
+	{"NaN in a weight", func(r *run) { r.device["ffn_norm-0"][11] = nan() }, "ffn_norm-0", "weights",
+		[]string{"NaN for", "at channel 11"}},
 	{"sign of a zero weight", func(r *run) {
 		r.file["blk.0.ffn_norm.weight"][4] = 0
 		r.compute()
 		r.device["ffn_norm-0"][4] = float32(math.Copysign(0, -1))
 	}, "ffn_norm-0", "weights", []string{"-0 for 0 at channel 4"}},
-	{"short weight on the device", func(r *run) { r.device["ffn_norm-0"] = r.device["ffn_norm-0"][1:] }, "ffn_norm-0", "weights",
+	{"short weight on the device", func(r *run) { r.device["ffn_norm-0"] = r.device["ffn_norm-0"][1:] }, "ffn_norm-0",
+		"weights",
 		[]string{"the device's weight has 39 elements, blk.0.ffn_norm.weight has 40"}},
 
 	// Parts that are missing or misshapen.
-	{"output not captured", func(r *run) { r.missing = []string{"ffn_norm-0"} }, "ffn_norm-0", "norm", []string{"site ffn_norm-0 was not captured"}},
-	{"stream not captured", func(r *run) { r.missing = []string{"l_out-0"} }, "result_norm", "norm", []string{"site l_out-0 was not captured"}},
-	{"residual not captured", func(r *run) { r.missing = []string{"attn_out-0"} }, "ffn_norm-0", "norm", []string{"site attn_out-0 was not captured"}},
+	{"output not captured", func(r *run) { r.missing = []string{"ffn_norm-0"} }, "ffn_norm-0", "norm",
+		[]string{"site ffn_norm-0 was not captured"}},
+	{"stream not captured", func(r *run) { r.missing = []string{"l_out-0"} }, "result_norm", "norm",
+		[]string{"site l_out-0 was not captured"}},
+	{"residual not captured", func(r *run) { r.missing = []string{"attn_out-0"} }, "ffn_norm-0", "norm",
+		[]string{"site attn_out-0 was not captured"}},
 	{"nothing captured", func(r *run) { clear(r.data) }, "attn_norm-0", "norm", []string{"site embd was not captured"}},
 	{"another width", func(r *run) { r.width = map[string]int{"attn_out-0": 20} }, "ffn_norm-0", "norm",
 		[]string{"site attn_out-0 is [10, 20], expected [5, 40]"}},
@@ -264,10 +291,13 @@ var faults = []struct {
 	{"no tokens", func(r *run) { r.tokens = nil }, "attn_norm-0", "norm", []string{"no tokens were run"}},
 	{"weight not in the file", func(r *run) { delete(r.file, "output_norm.weight") }, "result_norm", "norm",
 		[]string{"weight output_norm.weight: the file has no tensor output_norm.weight"}},
-	{"bias not in the file", func(r *run) { delete(r.file, "blk.0.ffn_down.bias") }, "result_norm", "norm", []string{"bias blk.0.ffn_down.bias: the file has no"}},
-	{"bias of another width", func(r *run) { r.file["blk.0.ffn_down.bias"] = make([]float32, 3) }, "result_norm", "norm",
+	{"bias not in the file", func(r *run) { delete(r.file, "blk.0.ffn_down.bias") }, "result_norm", "norm",
+		[]string{"bias blk.0.ffn_down.bias: the file has no"}},
+	{"bias of another width", func(r *run) { r.file["blk.0.ffn_down.bias"] = make([]float32, 3) }, "result_norm",
+		"norm",
 		[]string{"bias blk.0.ffn_down.bias has 3 elements, expected 40"}},
-	{"empty weight", func(r *run) { r.file["blk.0.ffn_norm.weight"] = nil }, "ffn_norm-0", "norm", []string{"site embd is [5, 40], expected [5, 0]"}},
+	{"empty weight", func(r *run) { r.file["blk.0.ffn_norm.weight"] = nil }, "ffn_norm-0", "norm",
+		[]string{"site embd is [5, 40], expected [5, 0]"}},
 	{"no norms", func(r *run) { r.sites = nil }, "", "", []string{"no norm was checked"}},
 
 	// Drift.
@@ -275,15 +305,20 @@ var faults = []struct {
 		for i := range r.ref["ffn_norm-0"] {
 			r.ref["ffn_norm-0"][i] *= 1.001
 		}
-	}, "ffn_norm-0", "drift", []string{"NMSE 9.98e-07 against the reference run, bound 9.31e-10", "the norm itself is right, its input is not"}},
-	{"one value off in the reference", func(r *run) { r.ref["result_norm"][at(3, 5)] += 2 }, "result_norm", "drift", []string{"largest at token 3, channel 5"}},
+	}, "ffn_norm-0", "drift", []string{"NMSE 9.98e-07 against the reference run, bound 9.31e-10",
+		"the norm itself is right, its input is not"}},
+	{"one value off in the reference", func(r *run) { r.ref["result_norm"][at(3, 5)] += 2 }, "result_norm", "drift",
+		[]string{"largest at token 3, channel 5"}},
 	{"NaN in the reference", func(r *run) { r.ref["ffn_norm-0"][at(2, 1)] = nan() }, "ffn_norm-0", "drift",
 		[]string{"NMSE NaN", "largest at token 2, channel 1", "for NaN"}},
-	{"Inf in the reference", func(r *run) { r.ref["ffn_norm-0"][at(2, 1)] = inf() }, "ffn_norm-0", "drift", []string{"token 2, channel 1", "for +Inf"}},
-	{"all-zero reference", func(r *run) { clear(r.ref["ffn_norm-0"]) }, "ffn_norm-0", "drift", []string{"the reference is all zero"}},
+	{"Inf in the reference", func(r *run) { r.ref["ffn_norm-0"][at(2, 1)] = inf() }, "ffn_norm-0", "drift",
+		[]string{"token 2, channel 1", "for +Inf"}},
+	{"all-zero reference", func(r *run) { clear(r.ref["ffn_norm-0"]) }, "ffn_norm-0", "drift",
+		[]string{"the reference is all zero"}},
 	{"reference without the site", func(r *run) { delete(r.ref, "ffn_norm-0") }, "ffn_norm-0", "drift",
 		[]string{"reference run: site ffn_norm-0 was not captured"}},
-	{"reference of another shape", func(r *run) { r.ref["ffn_norm-0"] = r.ref["ffn_norm-0"][:testWidth] }, "ffn_norm-0", "drift",
+	{"reference of another shape", func(r *run) { r.ref["ffn_norm-0"] = r.ref["ffn_norm-0"][:testWidth] }, "ffn_norm-0",
+		"drift",
 		[]string{"reference run: site ffn_norm-0 is [1, 40], expected [5, 40]"}},
 }
 
@@ -294,7 +329,8 @@ func TestEveryFault(t *testing.T) {
 			c.spoil(r)
 			report := Norms(r.input(t))
 			if report.Verdict != Fail || report.ExitCode() != 1 || report.First == nil {
-				t.Fatalf("verdict %s, exit code %d, first fault %+v, want a failure", report.Verdict, report.ExitCode(), report.First)
+				t.Fatalf("verdict %s, exit code %d, first fault %+v, want a failure", report.Verdict, report.ExitCode(),
+					report.First)
 			}
 			f := report.First
 			if f.Site != c.site || f.Aspect != c.aspect {
@@ -311,7 +347,8 @@ func TestEveryFault(t *testing.T) {
 				}
 			}
 			if report.Passed+report.Failed+report.Missed != len(r.sites) || len(r.sites) > 0 && report.Failed == 0 {
-				t.Errorf("%d passed, %d failed, %d unmeasured of %d", report.Passed, report.Failed, report.Missed, len(r.sites))
+				t.Errorf("%d passed, %d failed, %d unmeasured of %d", report.Passed, report.Failed, report.Missed,
+					len(r.sites))
 			}
 			// Whatever happened, it can be written down and read again.
 			if text := reportText(t, report); !strings.Contains(text, c.reason[0]) {
@@ -328,12 +365,14 @@ func TestEveryFault(t *testing.T) {
 func TestNil(t *testing.T) {
 	in := newRun().input(t)
 	in.FileWeights = nil
-	if report := Norms(in); report.Verdict != Fail || !strings.Contains(report.First.Reason, "no file to take the weights from") {
+	if report := Norms(in); report.Verdict != Fail ||
+		!strings.Contains(report.First.Reason, "no file to take the weights from") {
 		t.Errorf("verdict %s, %+v", report.Verdict, report.First)
 	}
 	in = newRun().input(t)
 	in.Trace = nil
-	if report := Norms(in); report.Verdict != Fail || !strings.Contains(report.First.Reason, "site embd was not captured") {
+	if report := Norms(in); report.Verdict != Fail ||
+		!strings.Contains(report.First.Reason, "site embd was not captured") {
 		t.Errorf("verdict %s, %+v", report.Verdict, report.First)
 	}
 }
@@ -402,7 +441,8 @@ func TestJudge(t *testing.T) {
 		{"fail after unmeasured", missed, fail, missed, Pass, Fail},
 		{"stream without a verdict", blank, pass, pass, Pass, Unmeasured},
 	} {
-		s := SiteReport{Stream: c.stream, Norm: c.norm, Weights: c.weights, Drift: &Drift{Aspect: Aspect{Verdict: c.drift}}}
+		s := SiteReport{Stream: c.stream, Norm: c.norm, Weights: c.weights,
+			Drift: &Drift{Aspect: Aspect{Verdict: c.drift}}}
 		if s.judge(); s.Verdict != c.want {
 			t.Errorf("%s: %s, want %s", c.name, s.Verdict, c.want)
 		}

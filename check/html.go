@@ -102,7 +102,8 @@ func channelList(list []ChannelRatio) string {
 	return b.String()
 }
 
-// channelRows lists the channels that fail, the worst first, then those that most sites name among their worst; at most n.
+// channelRows lists the channels that fail, the worst first, then those that most sites name among their worst; at most
+// n.
 func (r *Report) channelRows(n int) []channelRow {
 	var list []channelRow
 	at := map[int]int{}
@@ -175,7 +176,8 @@ func (r *Report) gaps() []gap {
 	}
 	if len(r.Ops) == 0 {
 		list = append(list, gap{"ops that are no norms: embedding, projections, RoPE, KV store, attention, MLP, logits",
-			"this report is of norms only; a fault elsewhere shows as drift of the norms after it, where drift was measured"})
+			"this report is of norms only; a fault elsewhere shows as drift of the norms after it, where drift " +
+				"was measured"})
 	}
 	return list
 }

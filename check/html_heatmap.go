@@ -40,14 +40,18 @@ type heat struct {
 func (r *Report) heatmaps() []figure {
 	all := []heat{
 		{
-			title: "Where the error lies", label: "error over bound", unit: "times the bound", over: "wrong", steps: halves,
-			note:   "A row a norm, a column a token: the largest error in proportion to its bound. × marks a cell that fails.",
+			title: "Where the error lies", label: "error over bound", unit: "times the bound", over: "wrong",
+			steps: halves,
+			note: "A row a norm, a column a token: the largest error in proportion to its bound. × marks a cell " +
+				"that fails.",
 			shown:  func(s *SiteReport) []Number { return s.TokenRatios },
 			values: func(s *SiteReport) []float64 { return divided(s.TokenRatios, 1) },
 		},
 		{
-			title: "Where the drift lies", label: "NMSE over bound", unit: "NMSE", over: "over the bound of the whole site", steps: hundreds,
-			note: "Each token's NMSE against the reference run, in proportion to the bound that its site must keep over all tokens. " +
+			title: "Where the drift lies", label: "NMSE over bound", unit: "NMSE",
+			over: "over the bound of the whole site", steps: hundreds,
+			note: "Each token's NMSE against the reference run, in proportion to the bound that its site must keep " +
+				"over all tokens. " +
 				"× marks a token that is over it; the site may still be within.",
 			shown: func(s *SiteReport) []Number { return s.TokenDrift },
 			values: func(s *SiteReport) []float64 {
@@ -98,7 +102,8 @@ func (r *Report) heatmap(h heat, hatch string) template.HTML {
 	cell := float64(min(40, (plotWidth-left)/columns))
 	height := top + rowHeight*len(r.Sites) + legend
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="heat" role="img" aria-label="%s" viewBox="0 0 %d %d">`, html.EscapeString(h.title), plotWidth, height)
+	fmt.Fprintf(&b, `<svg class="heat" role="img" aria-label="%s" viewBox="0 0 %d %d">`, html.EscapeString(h.title),
+		plotWidth, height)
 	fmt.Fprintf(&b, `<defs><pattern id="%s" width="6" height="6" patternUnits="userSpaceOnUse"><path class="hatch" d="M0 6L6 0"/></pattern></defs>`, hatch)
 	last := math.Inf(-1)
 	for c := range columns {
@@ -118,7 +123,8 @@ func (r *Report) heatmap(h heat, hatch string) template.HTML {
 			name = mark(s.Verdict) + " " + name
 		}
 		fmt.Fprintf(&b, `<text class="name v%s" x="%d" y="%d"><title>%s: %s</title>%s</text>`,
-			html.EscapeString(string(s.Verdict)), left-8, y+12, html.EscapeString(s.Site), html.EscapeString(string(s.Verdict)), name)
+			html.EscapeString(string(s.Verdict)), left-8, y+12, html.EscapeString(s.Site),
+			html.EscapeString(string(s.Verdict)), name)
 		values, shown := h.values(s), h.shown(s)
 		if len(values) == 0 {
 			fmt.Fprintf(&b, `<rect fill="url(#%s)" class="none" x="%d" y="%d" width="%g" height="%d"><title>%s: not measured</title></rect>`,
@@ -145,7 +151,8 @@ func (r *Report) heatmap(h heat, hatch string) template.HTML {
 				k, x, y, cell-1, rowHeight-1, html.EscapeString(title))
 			if k == heatClasses-1 {
 				cx, cy, d := x+(cell-1)/2, float64(y)+(rowHeight-1)/2.0, min(4, (cell-2)/2)
-				fmt.Fprintf(&b, `<path class="cross" d="M%g %gL%g %gM%g %gL%g %g"/>`, cx-d, cy-d, cx+d, cy+d, cx-d, cy+d, cx+d, cy-d)
+				fmt.Fprintf(&b, `<path class="cross" d="M%g %gL%g %gM%g %gL%g %g"/>`, cx-d, cy-d, cx+d, cy+d, cx-d,
+					cy+d, cx+d, cy-d)
 			}
 		}
 	}

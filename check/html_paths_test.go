@@ -19,7 +19,8 @@ func pathsText(t *testing.T, r *PathsReport) string {
 	return b.String()
 }
 
-// TestPathsHTML writes a page of every kind of comparison: it says what the report says, and needs nothing from elsewhere.
+// TestPathsHTML writes a page of every kind of comparison: it says what the report says, and needs nothing from
+// elsewhere.
 func TestPathsHTML(t *testing.T) {
 	spoiled := pathsOf(t, func(path, site string, data []float32) []float32 {
 		if path == "chunks" && site == "ffn_norm-0" {
@@ -36,13 +37,16 @@ func TestPathsHTML(t *testing.T) {
 		r   *PathsReport
 		has []string
 	}{
-		"same":      {pathsOf(t, nil), []string{"14 sites agree between 3 paths, 0 differ", "<td>token by token</td><td>3</td><td>5</td><td>0</td><td>0</td>", "chunks / one batch"}},
-		"different": {spoiled, []string{"First difference: ffn_norm-0", "from token 3 on, on the path \"chunks\"", "1 differ"}},
-		"a fault":   {faulty, []string{"chunks, first fault: ffn_norm-1", "<td>4</td><td>1</td><td>0</td>"}},
-		"not run":   {missing, []string{"the path was not run", "? UNMEASURED"}},
-		"nothing":   {Paths(nil, nil, backend.F32), []string{"0 sites agree between 0 paths"}},
+		"same": {pathsOf(t, nil), []string{"14 sites agree between 3 paths, 0 differ",
+			"<td>token by token</td><td>3</td><td>5</td><td>0</td><td>0</td>", "chunks / one batch"}},
+		"different": {spoiled, []string{"First difference: ffn_norm-0", "from token 3 on, on the path \"chunks\"",
+			"1 differ"}},
+		"a fault": {faulty, []string{"chunks, first fault: ffn_norm-1", "<td>4</td><td>1</td><td>0</td>"}},
+		"not run": {missing, []string{"the path was not run", "? UNMEASURED"}},
+		"nothing": {Paths(nil, nil, backend.F32), []string{"0 sites agree between 0 paths"}},
 	} {
 		text := pathsText(t, c.r)
+		joined := strings.Join(strings.Fields(strings.ReplaceAll(text, ">\n<", "><")), " ")
 		c.has = append(c.has, mark(c.r.Verdict)+" "+string(c.r.Verdict), "Not measured", PathsSchema)
 		if c.r.First != nil {
 			c.has = append(c.has, c.r.First.Reason)
@@ -51,7 +55,7 @@ func TestPathsHTML(t *testing.T) {
 			c.has = append(c.has, ">"+s.Site+"<", s.Pairs[0].cell())
 		}
 		for _, want := range c.has {
-			if !strings.Contains(html.UnescapeString(text), want) {
+			if !strings.Contains(html.UnescapeString(joined), want) {
 				t.Errorf("%s: %q is not on the page", name, want)
 			}
 		}

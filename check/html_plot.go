@@ -23,7 +23,8 @@ var (
 	lineColor  = color.RGBA{1, 2, 3, 255}
 	faultColor = color.RGBA{1, 2, 4, 255}
 	gridColor  = color.RGBA{1, 2, 5, 255}
-	pageColors = strings.NewReplacer("#010203", "var(--line)", "#010204", "var(--fail)", "#010205", "var(--grid)", "#000000", "currentColor")
+	pageColors = strings.NewReplacer("#010203", "var(--line)", "#010204", "var(--fail)", "#010205", "var(--grid)",
+		"#000000", "currentColor")
 )
 
 // series is one value a site on a log scale.
@@ -38,7 +39,8 @@ type series struct {
 func (r *Report) plots() ([]figure, error) {
 	all := []series{
 		{
-			title: "Error over bound", note: "Largest error of each norm in proportion to its bound; the dashed line is the bound.",
+			title: "Error over bound",
+			note:  "Largest error of each norm in proportion to its bound; the dashed line is the bound.",
 			value: func(s *SiteReport) (float64, bool) {
 				if len(s.TokenRatios) == 0 || s.Norm == nil {
 					return 0, false
@@ -49,7 +51,8 @@ func (r *Report) plots() ([]figure, error) {
 			failed: func(s *SiteReport) bool { return s.Norm.Verdict == Fail },
 		},
 		{
-			title: "Residual RMS", note: "Root mean square of the stream that each norm takes, over all tokens and channels.",
+			title: "Residual RMS", note: "Root mean square of the stream that each norm takes, over all tokens " +
+				"and channels.",
 			value: func(s *SiteReport) (float64, bool) {
 				if s.ResidualRMS == nil {
 					return 0, false
@@ -60,7 +63,8 @@ func (r *Report) plots() ([]figure, error) {
 			failed: func(s *SiteReport) bool { return s.Stream != nil && s.Stream.Verdict == Fail },
 		},
 		{
-			title: "Drift, NMSE", note: "Against the reference run, with what was lost in all layers before; the dashed line is the bound.",
+			title: "Drift, NMSE", note: "Against the reference run, with what was lost in all layers before; the " +
+				"dashed line is the bound.",
 			value: func(s *SiteReport) (float64, bool) {
 				if s.Drift == nil || len(s.TokenDrift) == 0 {
 					return 0, false
@@ -266,10 +270,12 @@ func (r *Report) layerTicks() []plot.Tick {
 	return list
 }
 
-// inlineSVG makes an SVG file a part of the page: without its prologue, as wide as there is room, in the page's colours.
+// inlineSVG makes an SVG file a part of the page: without its prologue, as wide as there is room, in the page's
+// colours.
 func inlineSVG(file, label string) template.HTML {
 	start := strings.Index(file, "<svg")
 	end := start + strings.IndexByte(file[start:], '>')
-	head := fmt.Sprintf(`<svg class="plot" role="img" aria-label="%s" viewBox="0 0 %d %d">`, template.HTMLEscapeString(label), plotWidth, plotHeight)
+	head := fmt.Sprintf(`<svg class="plot" role="img" aria-label="%s" viewBox="0 0 %d %d">`,
+		template.HTMLEscapeString(label), plotWidth, plotHeight)
 	return template.HTML(head + pageColors.Replace(file[end+1:]))
 }

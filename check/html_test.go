@@ -34,9 +34,11 @@ func TestHTML(t *testing.T) {
 		}
 		switch name {
 		case "passed", "failed", "NaN":
-			has = append(has, "Error over bound", "Residual RMS", "Drift, NMSE", "Where the error lies", "Where the drift lies", "Worst channels", "made up")
+			has = append(has, "Error over bound", "Residual RMS", "Drift, NMSE", "Where the error lies",
+				"Where the drift lies", "Worst channels", "made up")
 		case "unmeasured":
-			has = append(has, "it was turned off", "the weight was not read back from the device", "weights of attn_norm-0")
+			has = append(has, "it was turned off", "the weight was not read back from the device",
+				"weights of attn_norm-0")
 		case "missing":
 			has = append(has, "ffn_norm-1: not measured", "everything but the failure at ffn_norm-1")
 		case "ops":
@@ -98,7 +100,8 @@ func TestHTMLManyTokens(t *testing.T) {
 				r := &Report{Tokens: make([]int32, tokens), Sites: []SiteReport{{Site: "a", TokenRatios: ratios}}}
 				body, _, _ := strings.Cut(string(r.heatmaps()[0].SVG), ">error over bound<")
 				if strings.Count(body, `class="h5"`) != 1 || strings.Count(body, "<rect") > heatColumns {
-					t.Errorf("%d tokens, %g at %d: %d failing of %d cells", tokens, bad, at, strings.Count(body, `class="h5"`), strings.Count(body, "<rect"))
+					t.Errorf("%d tokens, %g at %d: %d failing of %d cells", tokens, bad, at,
+						strings.Count(body, `class="h5"`), strings.Count(body, "<rect"))
 				}
 			}
 		}
@@ -124,7 +127,8 @@ func TestHTMLHostile(t *testing.T) {
 func TestHTMLOddValues(t *testing.T) {
 	for _, v := range []float64{0, math.Inf(1), math.NaN(), math.SmallestNonzeroFloat64, math.MaxFloat64, 1} {
 		n := Number(v)
-		r := &Report{Tokens: []int32{1}, Sites: []SiteReport{{Site: "a", ResidualRMS: &n}, {Site: "b", Layer: -1, ResidualRMS: &n}}}
+		r := &Report{Tokens: []int32{1}, Sites: []SiteReport{{Site: "a", ResidualRMS: &n},
+			{Site: "b", Layer: -1, ResidualRMS: &n}}}
 		list, err := r.plots()
 		if err != nil || len(list) != 1 {
 			t.Fatalf("%g: %d plots, %v", v, len(list), err)

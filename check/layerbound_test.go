@@ -66,7 +66,9 @@ func wantLayer(x, w, bias []float32, eps float32) (values, bounds []float64) {
 var layerRows = append(adversaries[:len(adversaries):len(adversaries)], []adversary{
 	{"mean 3000", func(rng *rand.Rand, _, _ int) float32 { return 3000 + float32(rng.NormFloat64()) }},
 	{"mean -1e5", func(rng *rand.Rand, _, _ int) float32 { return -1e5 + float32(rng.NormFloat64()) }},
-	{"mean beyond the last digit", func(rng *rand.Rand, _, _ int) float32 { return 1e8 + float32(rng.NormFloat64()*20) }},
+	{"mean beyond the last digit", func(rng *rand.Rand, _, _ int) float32 {
+		return 1e8 + float32(rng.NormFloat64()*20)
+	}},
 	// A first element of 1, then elements of just under half a unit of the sum: each of them is lost.
 	{"lost from the mean", func(_ *rand.Rand, _, i int) float32 {
 		if i < groupSize {
@@ -91,7 +93,8 @@ func TestLayerNormBoundOnDevices(t *testing.T) {
 				for k, d := range devices() {
 					for i, got := range d.layerNorm(x, w, bias, testEps, k%3 == 0) {
 						if ratio := math.Abs(float64(got)-values[i]) / bounds[i]; !(ratio <= worst) {
-							worst, where = ratio, fmt.Sprintf("n %d, %s, %+v, element %d: %g for %g", n, a.name, d, i, got, values[i])
+							worst, where = ratio, fmt.Sprintf("n %d, %s, %+v, element %d: %g for %g", n, a.name, d, i,
+								got, values[i])
 						}
 					}
 				}
@@ -103,7 +106,8 @@ func TestLayerNormBoundOnDevices(t *testing.T) {
 		t.Errorf("a correct norm is %.3g times the bound: %s", worst, where)
 	}
 	if worst < 0.3 {
-		t.Errorf("the largest error/bound is %.3g: the bound is far too wide, or the test's devices are too good", worst)
+		t.Errorf("the largest error/bound is %.3g: the bound is far too wide, or the test's devices are too good",
+			worst)
 	}
 }
 
@@ -115,9 +119,12 @@ func TestLayerNormFaults(t *testing.T) {
 			mean float64
 			out  func(x, w []float32) []float32
 		}{
-			{"variance in one pass, mean 3000", 3000, func(x, w []float32) []float32 { return device{}.onePass(x, w, testEps) }},
+			{"variance in one pass, mean 3000", 3000,
+				func(x, w []float32) []float32 { return device{}.onePass(x, w, testEps) }},
 			{"mean not subtracted", 0.1, func(x, w []float32) []float32 { return rmsNorm(x, w, testEps) }},
-			{"eps 1e-6 for 1e-5", 0, func(x, w []float32) []float32 { return device{}.layerNorm(x, w, nil, 1e-6, true) }},
+			{"eps 1e-6 for 1e-5", 0, func(x, w []float32) []float32 {
+				return device{}.layerNorm(x, w, nil, 1e-6, true)
+			}},
 			{"variance over n-1", 1, func(x, w []float32) []float32 {
 				out := device{}.layerNorm(x, w, nil, testEps, true)
 				for i := range out {

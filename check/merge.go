@@ -44,8 +44,8 @@ func NewMerged() *Merged {
 	return &Merged{Schema: MergeSchema, Verdict: Fail, Build: ThisBuild(), Models: []MergedModel{}}
 }
 
-// Add reads the JSON of a report and adds it under the name of its path. What is no report of Schema, or one whose verdict is
-// better than its counts, is an error that does not name the path. Sites are not looked at.
+// Add reads the JSON of a report and adds it under the name of its path. What is no report of Schema, or one whose
+// verdict is better than its counts, is an error that does not name the path. Sites are not looked at.
 func (m *Merged) Add(path string, text []byte) error {
 	if len(text) == 0 {
 		return fmt.Errorf("it is empty: the check did not end")
@@ -71,13 +71,15 @@ func (m *Merged) Add(path string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	// A report whose norms all passed, and an op did not, fails: where a program counted the norms alone, as earlier ones
-	// did, the verdict is worse than the counts.
+	// A report whose norms all passed, and an op did not, fails: where a program counted the norms alone, as earlier
+	// ones did, the verdict is worse than the counts.
 	worst := []Verdict{Pass, Unmeasured, Fail}
 	if at := slices.Index(worst, r.Verdict); at < slices.Index(worst, best) {
-		return fmt.Errorf("its verdict is %q, but %d passed, %d failed and %d unmeasured make it %s", r.Verdict, r.Passed, r.Failed, r.Missed, best)
+		return fmt.Errorf("its verdict is %q, but %d passed, %d failed and %d unmeasured make it %s", r.Verdict,
+			r.Passed, r.Failed, r.Missed, best)
 	}
-	m.Models = append(m.Models, MergedModel{path, r.Model, r.Verdict, r.Passed, r.Failed, r.Missed, r.First, *r.Device, r.Build})
+	m.Models = append(m.Models, MergedModel{path, r.Model, r.Verdict, r.Passed, r.Failed, r.Missed, r.First, *r.Device,
+		r.Build})
 	switch r.Verdict {
 	case Pass:
 		m.Passed++
@@ -94,7 +96,8 @@ func (m *Merged) Add(path string, text []byte) error {
 func verdictOf(passed, failed, missed int) (Verdict, error) {
 	switch {
 	case passed < 0 || failed < 0 || missed < 0:
-		return Fail, fmt.Errorf("%d passed, %d failed, %d unmeasured: expected no negative numbers", passed, failed, missed)
+		return Fail, fmt.Errorf("%d passed, %d failed, %d unmeasured: expected no negative numbers", passed, failed,
+			missed)
 	case failed > 0 || passed+missed == 0:
 		return Fail, nil
 	case missed > 0:
@@ -126,12 +129,14 @@ func (m *Merged) WriteTable(out io.Writer) error {
 		if r.Device.Adapter != "" {
 			device += ": " + r.Device.Adapter
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", cell(r.Model), cell(device), r.Passed, r.Failed, r.Missed, r.Verdict, cell(first))
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", cell(r.Model), cell(device), r.Passed, r.Failed, r.Missed,
+			r.Verdict, cell(first))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%s: %d models passed, %d failed, %d unmeasured\n", m.Verdict, m.Passed, m.Failed, m.Missed)
+	_, err := fmt.Fprintf(out, "\n%s: %d models passed, %d failed, %d unmeasured\n", m.Verdict, m.Passed, m.Failed,
+		m.Missed)
 	return err
 }
 

@@ -37,7 +37,8 @@ func TestMerge(t *testing.T) {
 				t.Fatalf("%s: %s: %v", name, r, err)
 			}
 		}
-		if m.Passed != c.passed || m.Failed != c.failed || m.Missed != c.missed || m.Verdict != c.verdict || (m.ExitCode() == 0) != (c.verdict == Pass) {
+		if m.Passed != c.passed || m.Failed != c.failed || m.Missed != c.missed || m.Verdict != c.verdict ||
+			(m.ExitCode() == 0) != (c.verdict == Pass) {
 			t.Errorf("%s: %s, %d passed, %d failed, %d unmeasured", name, m.Verdict, m.Passed, m.Failed, m.Missed)
 		}
 		var b bytes.Buffer
@@ -50,8 +51,10 @@ func TestMerge(t *testing.T) {
 		}
 		for i, r := range c.reports {
 			got, want := m.Models[i], all[r]
-			if got.Report != r+".json" || got.Model != want.Model || got.Verdict != want.Verdict || got.Passed != want.Passed ||
-				got.Failed != want.Failed || got.Missed != want.Missed || got.Device != want.Device || *got.Build != ThisBuild() ||
+			if got.Report != r+".json" || got.Model != want.Model || got.Verdict != want.Verdict ||
+				got.Passed != want.Passed ||
+				got.Failed != want.Failed || got.Missed != want.Missed || got.Device != want.Device ||
+				*got.Build != ThisBuild() ||
 				(got.First == nil) != (want.First == nil) || got.First != nil && *got.First != *want.First {
 				t.Errorf("%s: %+v", name, got)
 			}
@@ -65,16 +68,18 @@ func TestMerge(t *testing.T) {
 func TestMergeRejects(t *testing.T) {
 	good := string(reportJSON(t, reports(t)["failed"]))
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":             {"", "it is empty: the check did not end"},
-		"cut":               {good[:len(good)/2], "it is no report"},
-		"followed by more":  {good + good, "it is no report"},
-		"no JSON":           {"PASS", "it is no report"},
-		"an array":          {"[]", "it is no report"},
-		"null":              {"null", `its schema is "", expected "cera-check-1"`},
-		"another schema":    {strings.Replace(good, Schema, PathsSchema, 1), `its schema is "cera-paths-1"`},
-		"no device":         {strings.Replace(good, `"device"`, `"place"`, 1), `the field "device" is missing`},
-		"another verdict":   {strings.Replace(good, `"verdict":"FAIL"`, `"verdict":"PASS"`, 1), `its verdict is "PASS", but`},
-		"unknown verdict":   {strings.Replace(good, `"verdict":"FAIL"`, `"verdict":"MAYBE"`, 1), `its verdict is "MAYBE", but`},
+		"empty":            {"", "it is empty: the check did not end"},
+		"cut":              {good[:len(good)/2], "it is no report"},
+		"followed by more": {good + good, "it is no report"},
+		"no JSON":          {"PASS", "it is no report"},
+		"an array":         {"[]", "it is no report"},
+		"null":             {"null", `its schema is "", expected "cera-check-1"`},
+		"another schema":   {strings.Replace(good, Schema, PathsSchema, 1), `its schema is "cera-paths-1"`},
+		"no device":        {strings.Replace(good, `"device"`, `"place"`, 1), `the field "device" is missing`},
+		"another verdict": {strings.Replace(good, `"verdict":"FAIL"`, `"verdict":"PASS"`, 1),
+			`its verdict is "PASS", but`},
+		"unknown verdict": {strings.Replace(good, `"verdict":"FAIL"`, `"verdict":"MAYBE"`, 1),
+			`its verdict is "MAYBE", but`},
 		"negative count":    {strings.Replace(good, `"failed":1`, `"failed":-1`, 1), "expected no negative numbers"},
 		"count in words":    {strings.Replace(good, `"failed":1`, `"failed":"one"`, 1), "it is no report"},
 		"nothing is a pass": {`{"schema":"cera-check-1","verdict":"PASS","device":{},"passed":0,"failed":0,"unmeasured":0}`, "make it FAIL"},

@@ -64,7 +64,8 @@ func Norms(in Input) *Report {
 
 // report begins a report with a place for every site.
 func (in *Input) report() *Report {
-	r := &Report{Schema: Schema, Model: in.Model, Device: in.Info, Tokens: in.Tokens, Sites: make([]SiteReport, len(in.Sites))}
+	r := &Report{Schema: Schema, Model: in.Model, Device: in.Info, Tokens: in.Tokens,
+		Sites: make([]SiteReport, len(in.Sites))}
 	build := ThisBuild()
 	r.Build = &build
 	if in.Reference == nil {
@@ -359,7 +360,8 @@ func (o *operands) checkWeights(in *Input) *Aspect {
 	}
 	a.verdict()
 	if a.Verdict == Fail {
-		a.Reason = fmt.Sprintf("the device's weight differs from %s in %d of %d elements, first where it is %.9g for %.9g at channel %d",
+		a.Reason = fmt.Sprintf("the device's weight differs from %s in %d of %d elements, first where it is %.9g for "+
+			"%.9g at channel %d",
 			o.Weight, a.Wrong, len(got), a.Got, a.Want, a.Channel)
 		if other := o.otherWeight(in, got); other != "" {
 			a.Reason = fmt.Sprintf("the device's weight is %s, not %s", other, o.Weight)
@@ -391,7 +393,8 @@ func (o *operands) checkDrift(in *Input) *Drift {
 		d.Verdict = Pass
 	default:
 		d.Verdict = Fail
-		d.Reason = fmt.Sprintf("NMSE %.3g against the reference run, bound %.3g; largest at token %d, channel %d: %.9g for %.9g",
+		d.Reason = fmt.Sprintf("NMSE %.3g against the reference run, bound %.3g; largest at token %d, channel %d: "+
+			"%.9g for %.9g",
 			d.NMSE, d.Bound, d.Token, d.Channel, d.Got, d.Want)
 	}
 	return d

@@ -14,8 +14,10 @@ import (
 func TestNormsPass(t *testing.T) {
 	s := goodSynth(t)
 	r := Norms(s.Input)
-	if r.Verdict != Pass || r.ExitCode() != 0 || r.First != nil || r.Passed != 2*synthLayers+1 || r.Failed+r.Missed != 0 {
-		t.Fatalf("verdict %v, exit code %d, first %+v, counts %d %d %d", r.Verdict, r.ExitCode(), r.First, r.Passed, r.Failed, r.Missed)
+	if r.Verdict != Pass || r.ExitCode() != 0 || r.First != nil || r.Passed != 2*synthLayers+1 ||
+		r.Failed+r.Missed != 0 {
+		t.Fatalf("verdict %v, exit code %d, first %+v, counts %d %d %d", r.Verdict, r.ExitCode(), r.First, r.Passed,
+			r.Failed, r.Missed)
 	}
 	worst := 0.0
 	for i, site := range r.Sites {
@@ -48,7 +50,8 @@ func TestFaults(t *testing.T) {
 		{"eps 1e-6", func(c *call) { c.eps = 1e-6; c.run() }, "norm", []string{"eps is 1e-06, the file says 1e-05"}},
 		{"eps 1e-3", func(c *call) { c.eps = 1e-3; c.run() }, "norm", []string{"eps is 0.001"}},
 		// Within the bound of several guesses, 1e-6 among them; the closest is named.
-		{"eps 1e-8", func(c *call) { c.eps = 1e-8; c.run() }, "norm", []string{"eps is ", "-08", "the file says 1e-05"}},
+		{"eps 1e-8", func(c *call) { c.eps = 1e-8; c.run() }, "norm",
+			[]string{"eps is ", "-08", "the file says 1e-05"}},
 		{"eps outside the root", func(c *call) {
 			c.run()
 			for r := 0; r < len(c.out); r += synthWidth {
@@ -94,7 +97,8 @@ func TestFaults(t *testing.T) {
 			c.run()
 			c.stream = stream
 		}, "norm", []string{"the residual was not added before the norm"}},
-		{"write-back left out", func(c *call) { c.run(); c.stream = c.in }, "stream", []string{"write-back of the residual sum is missing"}},
+		{"write-back left out", func(c *call) { c.run(); c.stream = c.in }, "stream",
+			[]string{"write-back of the residual sum is missing"}},
 		{"residual twice", func(c *call) {
 			c.in = append([]float32(nil), c.in...)
 			for i, d := range c.delta {
@@ -102,7 +106,8 @@ func TestFaults(t *testing.T) {
 			}
 			c.run()
 		}, "stream", []string{"the residual was added twice", "norm: the residual was added twice"}},
-		{"bias forgotten", func(c *call) { c.bias = nil; c.run() }, "stream", []string{"without the bias blk.1.attn_output.bias"}},
+		{"bias forgotten", func(c *call) { c.bias = nil; c.run() }, "stream",
+			[]string{"without the bias blk.1.attn_output.bias"}},
 		{"one bit of the stream", func(c *call) {
 			c.run()
 			at := 7*synthWidth + 5
@@ -125,10 +130,14 @@ func TestFaults(t *testing.T) {
 				}
 			}
 		}, "norm", []string{"only the last 3 of 64 elements", "tail is not written"}},
-		{"one element", func(c *call) { c.run(); c.out[4*synthWidth+40] *= 1.001 }, "norm", []string{"1 of 12 rows are wrong, tokens 4 to 4", "token 4, channel 40"}},
-		{"NaN in the output", func(c *call) { c.run(); c.out[2*synthWidth+1] = float32(math.NaN()) }, "norm", []string{"token 2, channel 1 is NaN"}},
-		{"infinite output", func(c *call) { c.run(); c.out[0] = float32(math.Inf(1)) }, "norm", []string{"token 0, channel 0 is +Inf"}},
-		{"not run at all", func(c *call) { c.run(); c.out = c.outBefore }, "norm", []string{"still that of attn_norm-1"}},
+		{"one element", func(c *call) { c.run(); c.out[4*synthWidth+40] *= 1.001 }, "norm",
+			[]string{"1 of 12 rows are wrong, tokens 4 to 4", "token 4, channel 40"}},
+		{"NaN in the output", func(c *call) { c.run(); c.out[2*synthWidth+1] = float32(math.NaN()) }, "norm",
+			[]string{"token 2, channel 1 is NaN"}},
+		{"infinite output", func(c *call) { c.run(); c.out[0] = float32(math.Inf(1)) }, "norm",
+			[]string{"token 0, channel 0 is +Inf"}},
+		{"not run at all", func(c *call) { c.run(); c.out = c.outBefore }, "norm",
+			[]string{"still that of attn_norm-1"}},
 		{"zeros", func(c *call) { c.run(); c.out = make([]float32, len(c.out)) }, "norm", []string{"all zero"}},
 		{"last tokens unwritten", func(c *call) {
 			c.run()
@@ -140,7 +149,8 @@ func TestFaults(t *testing.T) {
 			if r.Verdict != Fail || r.ExitCode() != 1 || r.First == nil {
 				t.Fatalf("verdict %v, exit code %d, first %+v", r.Verdict, r.ExitCode(), r.First)
 			}
-			if r.First.Site != site || r.First.Op != "add_rmsnorm_batch" || r.First.Layer != 1 || r.First.Aspect != f.aspect {
+			if r.First.Site != site || r.First.Op != "add_rmsnorm_batch" || r.First.Layer != 1 ||
+				r.First.Aspect != f.aspect {
 				t.Errorf("named %+v, want the %s of %s", r.First, f.aspect, site)
 			}
 			for _, w := range f.want {
@@ -170,22 +180,30 @@ func TestInputs(t *testing.T) {
 		{"no sites", func(s *synth) { s.Sites = nil }, Fail, "", "", "no norm was checked"},
 		{"no tokens", func(s *synth) { s.Tokens = nil }, Fail, "attn_norm-0", "norm", "no tokens were run"},
 		{"no trace", func(s *synth) { s.Trace = nil }, Fail, "attn_norm-0", "norm", "there is no trace"},
-		{"empty trace", func(s *synth) { s.Trace = trace.New() }, Fail, "attn_norm-0", "norm", "site embd was not captured"},
+		{"empty trace", func(s *synth) { s.Trace = trace.New() }, Fail, "attn_norm-0", "norm",
+			"site embd was not captured"},
 		{"no file", func(s *synth) { s.FileWeights = nil }, Fail, "attn_norm-0", "norm", "no file"},
-		{"missing output", func(s *synth) { s.Trace = replace(t, s.Trace, "ffn_norm-0", 0, 0, nil) }, Fail, "ffn_norm-0", "norm",
+		{"missing output", func(s *synth) { s.Trace = replace(t, s.Trace, "ffn_norm-0", 0, 0, nil) }, Fail,
+			"ffn_norm-0", "norm",
 			"site ffn_norm-0 was not captured"},
-		{"missing delta", func(s *synth) { s.Trace = replace(t, s.Trace, "attn_proj-1", 0, 0, nil) }, Fail, "ffn_norm-1", "norm",
+		{"missing delta", func(s *synth) { s.Trace = replace(t, s.Trace, "attn_proj-1", 0, 0, nil) }, Fail,
+			"ffn_norm-1", "norm",
 			"site attn_proj-1 was not captured"},
-		{"missing stream", func(s *synth) { s.Trace = replace(t, s.Trace, "ffn_inp-0", 0, 0, nil) }, Fail, "ffn_norm-0", "norm",
+		{"missing stream", func(s *synth) { s.Trace = replace(t, s.Trace, "ffn_inp-0", 0, 0, nil) }, Fail, "ffn_norm-0",
+			"norm",
 			"site ffn_inp-0 was not captured"},
 		{"a token too few", func(s *synth) {
 			s.Trace = replace(t, s.Trace, "ffn_norm-0", 11, 64, rows(s, s.Trace, "ffn_norm-0", 11*64))
 		}, Fail, "ffn_norm-0", "norm", "ffn_norm-0 is [11, 64], expected [12, 64]"},
-		{"another width", func(s *synth) { s.Trace = replace(t, s.Trace, "l_out-1", 12, 32, rows(s, s.Trace, "l_out-1", 12*32)) },
+		{"another width", func(s *synth) {
+			s.Trace = replace(t, s.Trace, "l_out-1", 12, 32, rows(s, s.Trace, "l_out-1", 12*32))
+		},
 			Fail, "result_norm", "norm", "l_out-1 is [12, 32], expected [12, 64]"},
-		{"weight not in the file", func(s *synth) { delete(s.file, "blk.1.attn_norm.weight") }, Fail, "attn_norm-1", "norm",
+		{"weight not in the file", func(s *synth) { delete(s.file, "blk.1.attn_norm.weight") }, Fail, "attn_norm-1",
+			"norm",
 			"blk.1.attn_norm.weight"},
-		{"bias of another width", func(s *synth) { s.file["blk.1.attn_output.bias"] = make([]float32, 3) }, Fail, "ffn_norm-1", "norm",
+		{"bias of another width", func(s *synth) { s.file["blk.1.attn_output.bias"] = make([]float32, 3) }, Fail,
+			"ffn_norm-1", "norm",
 			"blk.1.attn_output.bias has 3 elements, expected 64"},
 		{"all zero", func(s *synth) {
 			s.Trace = replace(t, s.Trace, "embd", synthTokens, synthWidth, zeros)
@@ -208,15 +226,20 @@ func TestInputs(t *testing.T) {
 			w[5] = float32(math.Copysign(0, -1))
 			s.DeviceWeights["result_norm"] = w
 		}, Fail, "result_norm", "weights", "channel 5"},
-		{"another site's weight on the device", func(s *synth) { s.DeviceWeights["ffn_norm-1"] = s.file["blk.0.ffn_norm.weight"] }, Fail,
+		{"another site's weight on the device",
+			func(s *synth) { s.DeviceWeights["ffn_norm-1"] = s.file["blk.0.ffn_norm.weight"] }, Fail,
 			"ffn_norm-1", "weights", "is blk.0.ffn_norm.weight, not blk.1.ffn_norm.weight"},
-		{"short weight on the device", func(s *synth) { s.DeviceWeights["ffn_norm-1"] = make([]float32, 63) }, Fail, "ffn_norm-1", "weights",
+		{"short weight on the device", func(s *synth) { s.DeviceWeights["ffn_norm-1"] = make([]float32, 63) }, Fail,
+			"ffn_norm-1", "weights",
 			"63 elements"},
 		{"weights not read back", func(s *synth) { s.DeviceWeights = nil }, Unmeasured, "", "", ""},
 		{"one weight not read back", func(s *synth) { delete(s.DeviceWeights, "ffn_norm-0") }, Unmeasured, "", "", ""},
 		{"no reference", func(s *synth) { s.Reference, s.DriftReason = nil, "it was turned off" }, Pass, "", "", ""},
-		{"empty reference", func(s *synth) { s.Reference = trace.New() }, Fail, "attn_norm-0", "drift", "attn_norm-0 was not captured"},
-		{"all-zero reference", func(s *synth) { s.Reference = replace(t, s.Reference, "ffn_norm-0", synthTokens, synthWidth, zeros) }, Fail,
+		{"empty reference", func(s *synth) { s.Reference = trace.New() }, Fail, "attn_norm-0", "drift",
+			"attn_norm-0 was not captured"},
+		{"all-zero reference", func(s *synth) {
+			s.Reference = replace(t, s.Reference, "ffn_norm-0", synthTokens, synthWidth, zeros)
+		}, Fail,
 			"ffn_norm-0", "drift", "the reference is all zero"},
 		{"NaN in the reference", func(s *synth) {
 			d := append([]float32(nil), rows(s, s.Reference, "ffn_norm-0", len(zeros))...)
@@ -224,7 +247,8 @@ func TestInputs(t *testing.T) {
 			s.Reference = replace(t, s.Reference, "ffn_norm-0", synthTokens, synthWidth, d)
 		}, Fail, "ffn_norm-0", "drift", "NMSE NaN"},
 		{"reference of another shape", func(s *synth) {
-			s.Reference = replace(t, s.Reference, "result_norm", 24, 32, rows(s, s.Reference, "result_norm", len(zeros)))
+			s.Reference = replace(t, s.Reference, "result_norm", 24, 32,
+				rows(s, s.Reference, "result_norm", len(zeros)))
 		}, Fail, "result_norm", "drift", "[24, 32], expected [12, 64]"},
 		{"drift", func(s *synth) {
 			d := append([]float32(nil), rows(s, s.Reference, "result_norm", len(zeros))...)
@@ -248,7 +272,8 @@ func TestInputs(t *testing.T) {
 				}
 				return
 			}
-			if r.First == nil || r.First.Site != c.site || r.First.Aspect != c.aspect || !strings.Contains(r.First.Reason, c.want) {
+			if r.First == nil || r.First.Site != c.site || r.First.Aspect != c.aspect ||
+				!strings.Contains(r.First.Reason, c.want) {
 				t.Errorf("named %+v, want %s of %q: %q", r.First, c.aspect, c.site, c.want)
 			}
 		})

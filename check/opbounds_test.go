@@ -10,7 +10,8 @@ import (
 	"cera/backend"
 )
 
-// edgeExp is exp(-x) of x >= 0 at the edge of what WGSL promises, 3 + 2x ULP to one side, and flushed where it vanishes.
+// edgeExp is exp(-x) of x >= 0 at the edge of what WGSL promises, 3 + 2x ULP to one side, and flushed where it
+// vanishes.
 func edgeExp(x, side float64) float64 {
 	e := math.Exp(-x) * (1 + side*2*unit*(3+2*x))
 	if e < tiny {
@@ -236,9 +237,11 @@ func TestAttendBound(t *testing.T) {
 		scale, softcap     float32
 		sink               float64
 	}{
-		{1, 1, 1, 0, none}, {8, 5, 0.35, 0, none}, {64, 300, 0.125, 0, none}, {31, 20, 4, 0, none}, {128, 1000, 0.09, 0, none},
+		{1, 1, 1, 0, none}, {8, 5, 0.35, 0, none}, {64, 300, 0.125, 0, none}, {31, 20, 4, 0, none},
+		{128, 1000, 0.09, 0, none},
 		{8, 5, 0.35, 0.5, none}, {64, 300, 0.125, 50, none}, {31, 20, 4, 50, none}, {31, 130, 4, 3, none},
-		{8, 5, 0.35, 0, 1}, {64, 300, 0.125, 0, 5}, {64, 300, 0.125, 0, -1e30}, {64, 64, 0.125, 0, -40}, {64, 300, 0.125, 0, 30},
+		{8, 5, 0.35, 0, 1}, {64, 300, 0.125, 0, 5}, {64, 300, 0.125, 0, -1e30}, {64, 64, 0.125, 0, -40},
+		{64, 300, 0.125, 0, 30},
 		{64, 300, 0.125, 0, 95}, {64, 300, 0.125, 0, 1e4}, {31, 130, 4, 20, 25}, {1, 1, 1, 0, 0.5},
 	} {
 		q := make([]float32, c.headDim)
@@ -275,7 +278,8 @@ func TestAttendBound(t *testing.T) {
 			t.Errorf("%+v: error %g, bound %g", c, err, bound)
 		}
 		if bound > 0.01*abs+1e-30 {
-			t.Errorf("%+v: the bound %g is more than a hundredth of the mean size %g of what is averaged", c, bound, abs)
+			t.Errorf("%+v: the bound %g is more than a hundredth of the mean size %g of what is averaged", c, bound,
+				abs)
 		}
 		if c.positions < 20 || c.sink > 50 || c.scale > 1 {
 			continue
@@ -302,7 +306,8 @@ func TestRouteBound(t *testing.T) {
 		{8, 1, backend.Router{Kind: backend.TopKSoftmax, Used: 2}}, {512, 3, backend.Router{Used: 8}},
 		{512, 3, backend.Router{Used: 8, Normalize: true}}, {512, 0, backend.Router{Used: 8}},
 		{128, 40, backend.Router{Used: 128}}, {128, 40, backend.Router{Used: 128, Normalize: true}},
-		{128, 40, backend.Router{Kind: backend.TopKSoftmax, Used: 128, Normalize: true}}, {1, 1, backend.Router{Used: 1}},
+		{128, 40, backend.Router{Kind: backend.TopKSoftmax, Used: 128, Normalize: true}},
+		{1, 1, backend.Router{Used: 1}},
 	} {
 		logits := make([]float64, c.experts)
 		for e := range logits {

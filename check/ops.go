@@ -19,8 +19,8 @@ type OpReport struct {
 	Drift   *Drift  `json:"drift"` // against the reference run
 }
 
-// CheckOp recomputes one op in float64 from its captured inputs; row r of every site is the token at position r. An op of
-// kind OpNorm is not for this function: see Norms.
+// CheckOp recomputes one op in float64 from its captured inputs; row r of every site is the token at position r. An op
+// of kind OpNorm is not for this function: see Norms.
 func (in *Input) CheckOp(op layers.OpSite) OpReport {
 	r := OpReport{Site: op.Site, Op: op.Op, Layer: op.Layer, Verdict: Pass}
 	local, out, err := in.local(op)
@@ -112,7 +112,9 @@ func (in *Input) expect(op layers.OpSite, x []rows, out rows) (expectation, erro
 			return v[0] * float64(op.Factor), RoundingBound(v[0] * float64(op.Factor))
 		})
 	case layers.OpSoftcap:
-		return elementwise(x, out, func(v ...float64) (float64, float64) { return SoftcapBound(v[0], float64(op.Factor)) })
+		return elementwise(x, out, func(v ...float64) (float64, float64) {
+			return SoftcapBound(v[0], float64(op.Factor))
+		})
 	case layers.OpRoute:
 		return route(op, x[0], out)
 	case layers.OpExpertMatMul:
@@ -230,8 +232,8 @@ func dot(x, w []float32) (sum, bound float64) {
 	return sum, DotBound(len(w), abs)
 }
 
-// AddOps adds the outcome of ops to the report of the same run's norms and to its counts, and names the first fault of both.
-// order lists all sites in forward order.
+// AddOps adds the outcome of ops to the report of the same run's norms and to its counts, and names the first fault of
+// both. order lists all sites in forward order.
 func (r *Report) AddOps(ops []OpReport, order []string) {
 	r.Ops = ops
 	r.judge()

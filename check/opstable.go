@@ -6,8 +6,8 @@ import (
 	"text/tabwriter"
 )
 
-// WriteOps writes a line for every op of the report that is no norm, in forward order, and counts them; nothing where no
-// ops were checked.
+// WriteOps writes a line for every op of the report that is no norm, in forward order, and counts them; nothing where
+// no ops were checked.
 func (r *Report) WriteOps(out io.Writer) error {
 	if len(r.Ops) == 0 {
 		return nil
@@ -22,6 +22,7 @@ func (r *Report) WriteOps(out io.Writer) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\nops: %d passed, %d failed, %d unmeasured\n\n", counts[Pass], counts[Fail], counts[Unmeasured])
+	_, err := fmt.Fprintf(out, "\nops: %d passed, %d failed, %d unmeasured\n\n", counts[Pass], counts[Fail],
+		counts[Unmeasured])
 	return err
 }

@@ -79,8 +79,9 @@ func (r *PathsReport) ExitCode() int {
 }
 
 // Paths compares every site of the norms, inputs, streams and outputs, between every two paths: the squared difference
-// over the square of the earlier path's values must be within four times the bound of drift. Where two paths' norms are each
-// right, and this fails, an op between the norms depends on how the tokens are batched. kv is what their KV caches hold.
+// over the square of the earlier path's values must be within four times the bound of drift. Where two paths' norms are
+// each right, and this fails, an op between the norms depends on how the tokens are batched. kv is what their KV caches
+// hold.
 func Paths(sites []layers.NormSite, paths []Path, kv backend.Format) *PathsReport {
 	build := ThisBuild()
 	r := &PathsReport{Schema: PathsSchema, Verdict: Pass, Build: &build}
@@ -193,7 +194,8 @@ func (p *PathPair) compare(site string, ta, tb *trace.Trace) {
 				break
 			}
 		}
-		p.Reason = fmt.Sprintf("NMSE %.3g between %s and %s, bound %.3g; first beyond it at token %d, largest at token %d, channel %d: %.7g and %.7g",
+		p.Reason = fmt.Sprintf("NMSE %.3g between %s and %s, bound %.3g; first beyond it at token %d, largest at "+
+			"token %d, channel %d: %.7g and %.7g",
 			nmse, p.A, p.B, bound, p.FirstToken, p.Token, p.Channel, float64(p.Got), float64(p.Want))
 	}
 }
@@ -234,7 +236,8 @@ func (s *PathSite) fault(paths []Path) *PathFault {
 
 // WriteTable writes the report for people: each path's own verdict, a line a site, and the first difference.
 func (r *PathsReport) WriteTable(out io.Writer) error {
-	fmt.Fprintf(out, "model   %s\ndevice  %s: %s\ntokens  %d\n\n", r.Model, r.Device.Backend, r.Device.Adapter, len(r.Tokens))
+	fmt.Fprintf(out, "model   %s\ndevice  %s: %s\ntokens  %d\n\n", r.Model, r.Device.Backend, r.Device.Adapter,
+		len(r.Tokens))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "path\ttokens a batch\tpassed\tfailed\tunmeasured\tverdict")
 	for _, p := range r.Paths {
@@ -242,7 +245,8 @@ func (r *PathsReport) WriteTable(out io.Writer) error {
 			fmt.Fprintf(w, "%s\t%d\t-\t-\t-\t%s\n", p.Name, p.UBatch, Unmeasured)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\n", p.Name, p.UBatch, p.Report.Passed, p.Report.Failed, p.Report.Missed, p.Report.Verdict)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\n", p.Name, p.UBatch, p.Report.Passed, p.Report.Failed, p.Report.Missed,
+			p.Report.Verdict)
 	}
 	fmt.Fprint(w, "\nsite")
 	if len(r.Sites) > 0 {
@@ -276,7 +280,8 @@ func (r *PathsReport) WriteTable(out io.Writer) error {
 	if r.First != nil {
 		fmt.Fprintf(out, "first difference: %s: %s\n", r.First.Site, r.First.Reason)
 	}
-	_, err := fmt.Fprintf(out, "%s: %d sites agree between %d paths, %d differ\n", r.Verdict, r.Passed, len(r.Paths), r.Failed)
+	_, err := fmt.Fprintf(out, "%s: %d sites agree between %d paths, %d differ\n", r.Verdict, r.Passed, len(r.Paths),
+		r.Failed)
 	return err
 }
 

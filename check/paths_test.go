@@ -72,7 +72,8 @@ func TestPathsAgree(t *testing.T) {
 	if want := 1 + synthLayers*2*3 - 2 + 3; r.Passed != want || len(r.Sites) != want {
 		t.Errorf("%d sites passed of %d, want %d", r.Passed, len(r.Sites), want)
 	}
-	if p := r.Sites[0].Pairs; len(p) != 3 || p[0].A != "chunks" || p[0].B != "one batch" || !(p[0].NMSE > 0) || p[1].NMSE != 0 || p[0].FirstToken != -1 {
+	if p := r.Sites[0].Pairs; len(p) != 3 || p[0].A != "chunks" || p[0].B != "one batch" || !(p[0].NMSE > 0) ||
+		p[1].NMSE != 0 || p[0].FirstToken != -1 {
 		t.Errorf("pairs of the first site: %+v", p)
 	}
 }
@@ -100,11 +101,14 @@ func TestPathsDiffer(t *testing.T) {
 		{"decode", "ffn_norm-0", "token by token", scale(3, 1.001), "token by token", 3, "NMSE", 2},
 		{"stream", "l_out-1", "chunks", scale(11, 1.01), "chunks", 11, "NMSE", 2},
 		{"batch alone is wrong", "attn_proj-1", "one batch", scale(0, 2), "one batch", 0, "one batch", 2},
-		{"both others in the same way", "ffn_norm-1", "chunks, token by token", scale(2, 1.5), "one batch", 2, "one batch", 2},
+		{"both others in the same way", "ffn_norm-1", "chunks, token by token", scale(2, 1.5), "one batch", 2,
+			"one batch", 2},
 		{"NaN", "result_norm", "chunks", nan, "chunks", 5, "NaN", 2},
 		{"NaN on every path", "result_norm", "one batch, chunks, token by token", nan, "", 5, "NaN", 3},
-		{"missing", "ffn_inp-0", "token by token", func([]float32) []float32 { return nil }, "token by token", 0, "was not captured", 2},
-		{"rows are missing", "ffn_inp-0", "chunks", func(d []float32) []float32 { return d[synthWidth:] }, "chunks", 0, "[11, 64] and [12, 64]", 2},
+		{"missing", "ffn_inp-0", "token by token", func([]float32) []float32 { return nil }, "token by token", 0,
+			"was not captured", 2},
+		{"rows are missing", "ffn_inp-0", "chunks", func(d []float32) []float32 { return d[synthWidth:] }, "chunks", 0,
+			"[11, 64] and [12, 64]", 2},
 		{"zero", "embd", "one batch", func(d []float32) []float32 { clear(d); return d }, "one batch", 0, "Inf", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -117,8 +121,10 @@ func TestPathsDiffer(t *testing.T) {
 			if r.Verdict != Fail || r.ExitCode() != 1 || r.Failed != 1 || r.First == nil {
 				t.Fatalf("verdict %s, %d failed, first %+v", r.Verdict, r.Failed, r.First)
 			}
-			if f := r.First; f.Site != c.site || f.Path != c.want || f.Token != c.token || !strings.Contains(f.Reason, c.inReason) {
-				t.Errorf("first difference %+v, want %s of %q at token %d with %q", f, c.site, c.want, c.token, c.inReason)
+			if f := r.First; f.Site != c.site || f.Path != c.want || f.Token != c.token ||
+				!strings.Contains(f.Reason, c.inReason) {
+				t.Errorf("first difference %+v, want %s of %q at token %d with %q", f, c.site, c.want, c.token,
+					c.inReason)
 			}
 			for _, s := range r.Sites {
 				failed := 0

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestOpsCount: the counts are those of norms and ops, in the report, its JSON, its table and its page, and the verdict is
-// theirs: no report says that nothing failed when an op did.
+// TestOpsCount: the counts are those of norms and ops, in the report, its JSON, its table and its page, and the verdict
+// is theirs: no report says that nothing failed when an op did.
 func TestOpsCount(t *testing.T) {
 	const norms = 2*synthLayers + 1
 	op := func(site string, v Verdict) OpReport {
@@ -26,13 +26,19 @@ func TestOpsCount(t *testing.T) {
 		verdict                Verdict
 		line, first            string
 	}{
-		"all pass":            {good(), []OpReport{op("a", Pass), op("b", Pass)}, norms + 2, 0, 0, Pass, "5 norms and 2 ops passed, 0 failed, 0 unmeasured", ""},
-		"an op fails":         {good(), []OpReport{op("a", Pass), op("b", Fail)}, norms + 1, 1, 0, Fail, "5 norms and 1 ops passed, 1 failed, 0 unmeasured", "b"},
-		"every op fails":      {good(), []OpReport{op("a", Fail), op("b", Fail)}, norms, 2, 0, Fail, "5 norms and 0 ops passed, 2 failed, 0 unmeasured", "a"},
-		"an op is unmeasured": {good(), []OpReport{op("a", Unmeasured)}, norms, 0, 1, Unmeasured, "5 norms and 0 ops passed, 0 failed, 1 unmeasured", ""},
-		"a norm fails":        {bad(), []OpReport{op("a", Pass)}, norms, 1, 0, Fail, "4 norms and 1 ops passed, 1 failed, 0 unmeasured", "ffn_norm-1"},
-		"both fail":           {bad(), []OpReport{op("a", Fail), op("b", Pass)}, norms, 2, 0, Fail, "4 norms and 1 ops passed, 2 failed, 0 unmeasured", "a"},
-		"no ops":              {good(), nil, norms, 0, 0, Pass, "5 norms passed, 0 failed, 0 unmeasured", ""},
+		"all pass": {good(), []OpReport{op("a", Pass), op("b", Pass)}, norms + 2, 0, 0, Pass,
+			"5 norms and 2 ops passed, 0 failed, 0 unmeasured", ""},
+		"an op fails": {good(), []OpReport{op("a", Pass), op("b", Fail)}, norms + 1, 1, 0, Fail,
+			"5 norms and 1 ops passed, 1 failed, 0 unmeasured", "b"},
+		"every op fails": {good(), []OpReport{op("a", Fail), op("b", Fail)}, norms, 2, 0, Fail,
+			"5 norms and 0 ops passed, 2 failed, 0 unmeasured", "a"},
+		"an op is unmeasured": {good(), []OpReport{op("a", Unmeasured)}, norms, 0, 1, Unmeasured,
+			"5 norms and 0 ops passed, 0 failed, 1 unmeasured", ""},
+		"a norm fails": {bad(), []OpReport{op("a", Pass)}, norms, 1, 0, Fail,
+			"4 norms and 1 ops passed, 1 failed, 0 unmeasured", "ffn_norm-1"},
+		"both fail": {bad(), []OpReport{op("a", Fail), op("b", Pass)}, norms, 2, 0, Fail,
+			"4 norms and 1 ops passed, 2 failed, 0 unmeasured", "a"},
+		"no ops": {good(), nil, norms, 0, 0, Pass, "5 norms passed, 0 failed, 0 unmeasured", ""},
 	} {
 		r := c.norms
 		r.AddOps(c.ops, []string{"a", "b", "ffn_norm-1"})
@@ -53,7 +59,8 @@ func TestOpsCount(t *testing.T) {
 			t.Errorf("%s: %q is not on the page", name, c.line)
 		}
 		var read struct{ Passed, Failed, Unmeasured int }
-		if err := json.Unmarshal(reportJSON(t, r), &read); err != nil || read.Passed != c.passed || read.Failed != c.failed || read.Unmeasured != c.missed {
+		if err := json.Unmarshal(reportJSON(t, r), &read); err != nil || read.Passed != c.passed ||
+			read.Failed != c.failed || read.Unmeasured != c.missed {
 			t.Errorf("%s: the JSON says %+v, %v", name, read, err)
 		}
 		m := NewMerged()

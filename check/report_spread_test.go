@@ -9,10 +9,16 @@ import (
 
 // TestSpread: what a report says of tokens and channels agrees with its aspects, and points at the fault.
 func TestSpread(t *testing.T) {
-	s := newSynth(t, "ffn_norm-1", func(c *call) { c.run(); c.out[3*synthWidth+7] *= 1.01; c.out[5*synthWidth+9] *= 1.001 })
+	s := newSynth(t, "ffn_norm-1", func(c *call) {
+		c.run()
+		c.out[3*synthWidth+7] *= 1.01
+		c.out[5*synthWidth+9] *= 1.001
+	})
 	for _, site := range Norms(s.Input).Sites {
-		if len(site.TokenRatios) != synthTokens || len(site.TokenDrift) != synthTokens || len(site.Channels) != worstChannels {
-			t.Fatalf("%s: %d ratios, %d drifts, %d channels", site.Site, len(site.TokenRatios), len(site.TokenDrift), len(site.Channels))
+		if len(site.TokenRatios) != synthTokens || len(site.TokenDrift) != synthTokens ||
+			len(site.Channels) != worstChannels {
+			t.Fatalf("%s: %d ratios, %d drifts, %d channels", site.Site, len(site.TokenRatios), len(site.TokenDrift),
+				len(site.Channels))
 		}
 		if top := slices.Max(site.TokenRatios); top != site.Norm.Ratio || site.TokenRatios[site.Norm.Token] != top {
 			t.Errorf("%s: the worst token is %g, the norm's error %g", site.Site, top, site.Norm.Ratio)
@@ -20,7 +26,8 @@ func TestSpread(t *testing.T) {
 		if c := site.Channels[0]; c.Channel != site.Norm.Channel || c.Ratio != site.Norm.Ratio {
 			t.Errorf("%s: the worst channel is %+v, the norm's %d", site.Site, c, site.Norm.Channel)
 		}
-		if !slices.IsSortedFunc(site.Channels, func(a, b ChannelRatio) int { return int(math.Copysign(1, float64(b.Ratio-a.Ratio))) }) {
+		if !slices.IsSortedFunc(site.Channels,
+			func(a, b ChannelRatio) int { return int(math.Copysign(1, float64(b.Ratio-a.Ratio))) }) {
 			t.Errorf("%s: channels are out of order: %v", site.Site, site.Channels)
 		}
 		wrong := 0
@@ -61,11 +68,13 @@ func TestTableColor(t *testing.T) {
 	if strings.Contains(plain.String(), "\x1b") || plain.String() != reportText(t, r) {
 		t.Error("the plain table is not plain")
 	}
-	stripped := strings.NewReplacer("\x1b[32m", "", "\x1b[1;31m", "", "\x1b[33m", "", colorOff, "").Replace(colored.String())
+	stripped := strings.NewReplacer("\x1b[32m", "", "\x1b[1;31m", "", "\x1b[33m", "", colorOff,
+		"").Replace(colored.String())
 	if stripped != plain.String() {
 		t.Errorf("without its colours the table is\n%s\nwant\n%s", stripped, plain.String())
 	}
-	for _, want := range []string{"model   FAIL.gguf", "\x1b[1;31mFAIL\x1b[0m NaN", "\n\x1b[1;31mFAIL\x1b[0m: 1 norms passed"} {
+	for _, want := range []string{"model   FAIL.gguf", "\x1b[1;31mFAIL\x1b[0m NaN",
+		"\n\x1b[1;31mFAIL\x1b[0m: 1 norms passed"} {
 		if !strings.Contains(colored.String(), want) {
 			t.Errorf("%q is not in %q", want, colored.String())
 		}

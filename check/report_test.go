@@ -68,7 +68,8 @@ func TestJSONKeys(t *testing.T) {
 			t.Errorf("%d keys, want %d: %v", len(m), len(keys), m)
 		}
 	}
-	has(m, "schema", "verdict", "model", "device", "tokens", "first_fault", "sites", "passed", "failed", "unmeasured", "build")
+	has(m, "schema", "verdict", "model", "device", "tokens", "first_fault", "sites", "passed", "failed", "unmeasured",
+		"build")
 	has(m["first_fault"].(map[string]any), "site", "op", "layer", "aspect", "reason")
 	site := m["sites"].([]any)[3].(map[string]any)
 	has(site, "site", "op", "layer", "verdict", "stream", "norm", "weights", "drift",

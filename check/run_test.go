@@ -69,11 +69,14 @@ func newRun() *run {
 	const all = testTokens * testWidth
 	r := &run{
 		sites: []layers.NormSite{
-			{Site: "attn_norm-0", Layer: 0, Op: "rmsnorm_batch", In: "embd", Weight: "blk.0.attn_norm.weight", Eps: testEps},
-			{Site: "ffn_norm-0", Layer: 0, Op: "add_rmsnorm_batch", In: "embd", Delta: "attn_out-0", Stream: "ffn_inp-0",
+			{Site: "attn_norm-0", Layer: 0, Op: "rmsnorm_batch", In: "embd", Weight: "blk.0.attn_norm.weight",
+				Eps: testEps},
+			{Site: "ffn_norm-0", Layer: 0, Op: "add_rmsnorm_batch", In: "embd", Delta: "attn_out-0",
+				Stream: "ffn_inp-0",
 				Weight: "blk.0.ffn_norm.weight", Eps: testEps},
-			{Site: "result_norm", Layer: -1, Op: "fused_residual_rms_norm", In: "ffn_inp-0", Delta: "ffn_out-0", Stream: "l_out-0",
-				Bias: "blk.0.ffn_down.bias", Weight: "output_norm.weight", Eps: testEps},
+			{Site: "result_norm", Layer: -1, Op: "fused_residual_rms_norm", In: "ffn_inp-0", Delta: "ffn_out-0",
+				Stream: "l_out-0",
+				Bias:   "blk.0.ffn_down.bias", Weight: "output_norm.weight", Eps: testEps},
 		},
 		tokens: []int32{1, 7, 7, 300, 2},
 		file: map[string][]float32{

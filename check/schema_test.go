@@ -46,13 +46,15 @@ func reports(t *testing.T) map[string]*Report {
 	missing.Trace = replace(t, missing.Trace, "ffn_norm-1", 0, 0, nil)
 	withOps := Norms(goodSynth(t).Input)
 	withOps.AddOps([]OpReport{
-		{Site: "Qcur-0", Op: "matmul", Verdict: Pass, Local: &Aspect{Verdict: Pass, Ratio: 0.2}, Drift: &Drift{Aspect: Aspect{Verdict: Pass}, NMSE: 1e-14}},
+		{Site: "Qcur-0", Op: "matmul", Verdict: Pass, Local: &Aspect{Verdict: Pass, Ratio: 0.2},
+			Drift: &Drift{Aspect: Aspect{Verdict: Pass}, NMSE: 1e-14}},
 		{Site: "Kcur-0", Op: "matmul", Verdict: Fail, Local: failed("3 of 8 elements are wrong")},
 	}, []string{"Qcur-0", "Kcur-0"})
 	return map[string]*Report{
-		"passed":     Norms(goodSynth(t).Input),
-		"failed":     Norms(newSynth(t, "ffn_norm-1", func(c *call) { c.eps = 1e-3; c.run() }).Input),
-		"NaN":        Norms(newSynth(t, "ffn_norm-1", func(c *call) { c.run(); c.out[200] = float32(math.NaN()) }).Input),
+		"passed": Norms(goodSynth(t).Input),
+		"failed": Norms(newSynth(t, "ffn_norm-1", func(c *call) { c.eps = 1e-3; c.run() }).Input),
+		"NaN": Norms(newSynth(t, "ffn_norm-1",
+			func(c *call) { c.run(); c.out[200] = float32(math.NaN()) }).Input),
 		"unmeasured": Norms(unmeasured.Input),
 		"missing":    Norms(missing.Input),
 		"ops":        withOps,
@@ -117,8 +119,9 @@ func TestSchemaDescribes(t *testing.T) {
 	}
 	defs := root["$defs"].(map[string]any)
 	places := map[string]any{
-		"Report": root, "Info": defs["device"], "Fault": defs["fault"], "SiteReport": defs["site"], "ChannelRatio": defs["channel"],
-		"Aspect": defs["aspect"], "Drift": defs["drift"], "OpReport": defs["op"], "Build": defs["build"],
+		"Report": root, "Info": defs["device"], "Fault": defs["fault"], "SiteReport": defs["site"],
+		"ChannelRatio": defs["channel"],
+		"Aspect":       defs["aspect"], "Drift": defs["drift"], "OpReport": defs["op"], "Build": defs["build"],
 	}
 	seen := map[reflect.Type]bool{}
 	var visit func(reflect.Type)

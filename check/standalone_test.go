@@ -22,14 +22,24 @@ func TestCaptured(t *testing.T) {
 		reason  string // in the site's report, or in the fault
 	}{
 		{"whole", "", nil, Pass, all, 0, 0, "", ""},
-		{"corrupted norm", "ffn_norm-1", func(d []float32) ([]float32, int, int) { return bad(d), synthTokens, synthWidth }, Fail, all - 1, 0, 1, "ffn_norm-1", "token 3, channel 9"},
-		{"corrupted stream", "ffn_inp-0", func(d []float32) ([]float32, int, int) { return bad(d), synthTokens, synthWidth }, Fail, all - 2, 0, 1, "ffn_norm-0", "token 3, channel 9"},
-		{"another width", "result_norm", func(d []float32) ([]float32, int, int) { return d, synthWidth, synthTokens }, Fail, all - 1, 0, 1, "result_norm", "expected [12, 64]"},
-		{"no output", "ffn_norm-0", func([]float32) ([]float32, int, int) { return nil, 0, 1 }, Unmeasured, all - 1, 1, 0, "", "no site ffn_norm-0"},
-		{"no delta", "attn_proj-0", func([]float32) ([]float32, int, int) { return nil, 0, 1 }, Unmeasured, all - 1, 1, 0, "", "no site attn_proj-0"},
+		{"corrupted norm", "ffn_norm-1", func(d []float32) ([]float32, int, int) {
+			return bad(d), synthTokens, synthWidth
+		}, Fail, all - 1, 0, 1, "ffn_norm-1", "token 3, channel 9"},
+		{"corrupted stream", "ffn_inp-0",
+			func(d []float32) ([]float32, int, int) { return bad(d), synthTokens, synthWidth }, Fail, all - 2, 0, 1,
+			"ffn_norm-0", "token 3, channel 9"},
+		{"another width", "result_norm", func(d []float32) ([]float32, int, int) { return d, synthWidth, synthTokens },
+			Fail, all - 1, 0, 1, "result_norm", "expected [12, 64]"},
+		{"no output", "ffn_norm-0", func([]float32) ([]float32, int, int) { return nil, 0, 1 }, Unmeasured, all - 1, 1,
+			0, "", "no site ffn_norm-0"},
+		{"no delta", "attn_proj-0", func([]float32) ([]float32, int, int) { return nil, 0, 1 }, Unmeasured, all - 1, 1,
+			0, "", "no site attn_proj-0"},
 		// The norm that makes it and the one that reads it; the second is checked from its own stream.
-		{"no stream", "ffn_inp-1", func([]float32) ([]float32, int, int) { return nil, 0, 1 }, Unmeasured, all - 2, 2, 0, "", "no site ffn_inp-1"},
-		{"fewer rows", "result_norm", func(d []float32) ([]float32, int, int) { return d[11*synthWidth:], 1, synthWidth }, Unmeasured, all - 1, 1, 0, "", "not a row for each of 12 tokens"},
+		{"no stream", "ffn_inp-1", func([]float32) ([]float32, int, int) { return nil, 0, 1 }, Unmeasured, all - 2, 2,
+			0, "", "no site ffn_inp-1"},
+		{"fewer rows", "result_norm", func(d []float32) ([]float32, int, int) {
+			return d[11*synthWidth:], 1, synthWidth
+		}, Unmeasured, all - 1, 1, 0, "", "not a row for each of 12 tokens"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := goodSynth(t)
@@ -47,7 +57,8 @@ func TestCaptured(t *testing.T) {
 			switch {
 			case c.first == "" && r.First != nil:
 				t.Errorf("a fault: %+v", r.First)
-			case c.first != "" && (r.First == nil || r.First.Site != c.first || !strings.Contains(r.First.Reason, c.reason)):
+			case c.first != "" && (r.First == nil || r.First.Site != c.first ||
+				!strings.Contains(r.First.Reason, c.reason)):
 				t.Errorf("first fault %+v, want %s with %q", r.First, c.first, c.reason)
 			case c.first == "" && c.reason != "":
 				if text := reportText(t, r); !strings.Contains(text, c.reason) {

@@ -21,8 +21,8 @@ type lineup struct {
 	found string // the mistake in words, as "without the bias"; once it is known nothing further is computed
 }
 
-// cause names the known mistake whose outcome most of the wrong rows of out have, each of their elements within the op's own
-// bound; "" if there is none. Rows may be wrong in another way where a mistake meets the edge of a batch.
+// cause names the known mistake whose outcome most of the wrong rows of out have, each of their elements within the
+// op's own bound; "" if there is none. Rows may be wrong in another way where a mistake meets the edge of a batch.
 func (in *Input) cause(op layers.OpSite, x []rows, out rows, wrong []int) string {
 	l := &lineup{in: in, op: op, x: x, out: out, wrong: wrong}
 	l.any()
@@ -38,7 +38,8 @@ func (in *Input) cause(op layers.OpSite, x []rows, out rows, wrong []int) string
 	case layers.OpAct, layers.OpGatedAct:
 		l.activation()
 	case layers.OpAddGated:
-		l.elementwise("without the gate", func(v ...float64) (float64, float64) { return v[0] + v[1], RoundingBound(v[0] + v[1]) })
+		l.elementwise("without the gate",
+			func(v ...float64) (float64, float64) { return v[0] + v[1], RoundingBound(v[0] + v[1]) })
 	case layers.OpRoute:
 		l.route()
 	case layers.OpExpertMatMul:
@@ -103,7 +104,8 @@ func (l *lineup) any() {
 	l.test("nothing was written: every element is zero", func(int, int) (float64, float64) { return 0, 0 }, nil)
 	for i, site := range l.op.In {
 		if l.x[i].n == l.out.n {
-			l.test("the op did nothing: this is its input "+site, func(r, c int) (float64, float64) { return float64(l.x[i].row(r)[c]), 0 }, nil)
+			l.test("the op did nothing: this is its input "+site,
+				func(r, c int) (float64, float64) { return float64(l.x[i].row(r)[c]), 0 }, nil)
 		}
 	}
 	l.test("every value is a half: something was rounded to 16 bits", func(r, c int) (float64, float64) {
@@ -118,8 +120,10 @@ func (l *lineup) shifted() {
 	}
 	right, err := l.in.expect(l.op, l.x, l.out)
 	last := l.out.rows - 1
-	l.test("every token has the row of the one before it", func(r, i int) (float64, float64) { return right(max(r-1, 0), i) }, err)
-	l.test("every token has the row of the one after it", func(r, i int) (float64, float64) { return right(min(r+1, last), i) }, err)
+	l.test("every token has the row of the one before it",
+		func(r, i int) (float64, float64) { return right(max(r-1, 0), i) }, err)
+	l.test("every token has the row of the one after it",
+		func(r, i int) (float64, float64) { return right(min(r+1, last), i) }, err)
 }
 
 func (l *lineup) embed() {
@@ -142,16 +146,19 @@ func (l *lineup) activation() {
 	if gated {
 		want, err := l.in.expect(l.op, []rows{l.x[1], l.x[0]}, l.out)
 		l.test("the activation went over up, not over gate", want, err)
-		l.elementwise("without the activation", func(v ...float64) (float64, float64) { return v[0] * v[1], RoundingBound(v[0] * v[1]) })
+		l.elementwise("without the activation",
+			func(v ...float64) (float64, float64) { return v[0] * v[1], RoundingBound(v[0] * v[1]) })
 	}
 }
 
 func (l *lineup) route() {
 	l.altered("the weights are not made to add up to 1", func(op *layers.OpSite) { op.Router.Normalize = false })
 	if l.op.Router.Kind == backend.TopKSoftmax {
-		l.altered("softmax over all experts, not over those that were picked", func(op *layers.OpSite) { op.Router.Kind = backend.SoftmaxTopK })
+		l.altered("softmax over all experts, not over those that were picked",
+			func(op *layers.OpSite) { op.Router.Kind = backend.SoftmaxTopK })
 	} else {
-		l.altered("softmax over the experts that were picked, not over all", func(op *layers.OpSite) { op.Router.Kind = backend.TopKSoftmax })
+		l.altered("softmax over the experts that were picked, not over all",
+			func(op *layers.OpSite) { op.Router.Kind = backend.TopKSoftmax })
 	}
 }
 
@@ -165,7 +172,8 @@ func (l *lineup) matMul() {
 	l.bias()
 	op, x := l.op, l.x[0]
 	if op.From > 0 {
-		l.altered(fmt.Sprintf("by the rows of %s from 0 on, not from %d", op.Weight, op.From), func(op *layers.OpSite) { op.From = 0 })
+		l.altered(fmt.Sprintf("by the rows of %s from 0 on, not from %d", op.Weight, op.From),
+			func(op *layers.OpSite) { op.From = 0 })
 	}
 	if l.found != "" {
 		return // without decoding matrices
@@ -184,14 +192,16 @@ func (l *lineup) matMul() {
 		}, nil)
 	}
 	if op.Weight == "output.weight" {
-		l.altered("by token_embd.weight in place of output.weight", func(op *layers.OpSite) { op.Weight = "token_embd.weight" })
+		l.altered("by token_embd.weight in place of output.weight",
+			func(op *layers.OpSite) { op.Weight = "token_embd.weight" })
 	}
 	for _, name := range namesakes(op.Weight, op.Layer) {
 		if l.found != "" {
 			return
 		}
 		if other, err := l.in.FileWeights(name); err == nil && len(other) == len(w) {
-			l.altered(fmt.Sprintf("by %s in place of %s", name, op.Weight), func(op *layers.OpSite) { op.Weight = name })
+			l.altered(fmt.Sprintf("by %s in place of %s", name, op.Weight),
+				func(op *layers.OpSite) { op.Weight = name })
 		}
 	}
 }
@@ -226,9 +236,11 @@ func namesakes(weight string, layer int) (names []string) {
 func (l *lineup) rope() {
 	op := l.op
 	if op.Rope.Style == backend.RopeNeoX {
-		l.altered("pairs are neighbours, not one of each half", func(op *layers.OpSite) { op.Rope.Style = backend.RopeNorm })
+		l.altered("pairs are neighbours, not one of each half",
+			func(op *layers.OpSite) { op.Rope.Style = backend.RopeNorm })
 	} else {
-		l.altered("pairs are one of each half, not neighbours", func(op *layers.OpSite) { op.Rope.Style = backend.RopeNeoX })
+		l.altered("pairs are one of each half, not neighbours",
+			func(op *layers.OpSite) { op.Rope.Style = backend.RopeNeoX })
 	}
 	turned := func(words string, position func(r int) float64) {
 		want, err := l.in.ropeAt(op, l.x[0], l.out, position)
@@ -246,7 +258,8 @@ func (l *lineup) rope() {
 	}
 	for _, base := range []float32{10_000, 500_000, 1_000_000} { // the usual ones
 		if base != op.Turn.Base {
-			l.altered(fmt.Sprintf("the base is %.0f, not %.0f", base, op.Turn.Base), func(op *layers.OpSite) { op.Turn.Base = base })
+			l.altered(fmt.Sprintf("the base is %.0f, not %.0f", base, op.Turn.Base),
+				func(op *layers.OpSite) { op.Turn.Base = base })
 		}
 	}
 	if op.Turn.Scaling != layers.NoScaling {
@@ -273,7 +286,8 @@ func (l *lineup) attention() {
 		seen("query head h reads key/value head h mod the number of these", sight{tiled: true})
 	}
 	l.altered("scores are not scaled", func(op *layers.OpSite) { op.Attn.Scale = 1 })
-	l.altered("scores are scaled by 1/headDim, not its root", func(op *layers.OpSite) { op.Attn.Scale = 1 / float32(op.Attn.HeadDim) })
+	l.altered("scores are scaled by 1/headDim, not its root",
+		func(op *layers.OpSite) { op.Attn.Scale = 1 / float32(op.Attn.HeadDim) })
 	if op.Attn.Window > 0 {
 		l.altered("the window is ignored", func(op *layers.OpSite) { op.Attn.Window = 0 })
 		l.altered("the window is one too wide", func(op *layers.OpSite) { op.Attn.Window++ })

@@ -25,14 +25,17 @@ func TestCauses(t *testing.T) {
 		return v
 	}
 	file := map[string][]float32{
-		"blk.1.attn_q.weight": random(n * n), "blk.0.attn_q.weight": random(n * n), "blk.1.attn_output.weight": random(n * n),
-		"blk.1.attn_q.bias": random(n), "token_embd.weight": random(20 * n),
+		"blk.1.attn_q.weight": random(n * n), "blk.0.attn_q.weight": random(n * n),
+		"blk.1.attn_output.weight": random(n * n),
+		"blk.1.attn_q.bias":        random(n), "token_embd.weight": random(20 * n),
 	}
-	matmul := layers.OpSite{Kind: layers.OpMatMul, Op: "matmul attn_q", In: []string{"x"}, Weight: "blk.1.attn_q.weight", Layer: 1}
+	matmul := layers.OpSite{Kind: layers.OpMatMul, Op: "matmul attn_q", In: []string{"x"},
+		Weight: "blk.1.attn_q.weight", Layer: 1}
 	biased := matmul
 	biased.Bias = "blk.1.attn_q.bias"
 	rope := layers.OpSite{
-		Kind: layers.OpRoPE, Op: "rope of q", In: []string{"x"}, HeadDim: dim, Rope: backend.RoPE{HeadDim: dim, RotDim: dim},
+		Kind: layers.OpRoPE, Op: "rope of q", In: []string{"x"}, HeadDim: dim,
+		Rope: backend.RoPE{HeadDim: dim, RotDim: dim},
 		Turn: layers.RopeConfig{Base: 10000, Gain: 1, Factor: 1},
 	}
 	attention := layers.OpSite{
@@ -78,9 +81,12 @@ func TestCauses(t *testing.T) {
 		{"weight of another block", matmul, other, n, nil, "by blk.0.attn_q.weight in place of blk.1.attn_q.weight; "},
 		{"weight of a sibling", matmul, sibling, n, nil, "by blk.1.attn_output.weight in place of"},
 		{"zeros", matmul, matmul, n, func(out []float32, _ int) { clear(out) }, "nothing was written"},
-		{"some zeros", matmul, matmul, n, func(out []float32, width int) { clear(out[6*width:]) }, "nothing was written: every element is zero (tokens 6 to 8); "},
-		{"rows one late", matmul, matmul, n, shift(-1), "every token has the row of the one before it (in 8 of 9 wrong tokens); "},
-		{"rows one early", matmul, matmul, n, shift(1), "every token has the row of the one after it (in 8 of 9 wrong tokens); "},
+		{"some zeros", matmul, matmul, n, func(out []float32, width int) { clear(out[6*width:]) },
+			"nothing was written: every element is zero (tokens 6 to 8); "},
+		{"rows one late", matmul, matmul, n, shift(-1),
+			"every token has the row of the one before it (in 8 of 9 wrong tokens); "},
+		{"rows one early", matmul, matmul, n, shift(1),
+			"every token has the row of the one after it (in 8 of 9 wrong tokens); "},
 		{"pairs", rope, halves, n, nil, "pairs are one of each half, not neighbours (tokens 1 to 8); "},
 		{"base", rope, fast, n, nil, "the base is 500000, not 10000 (tokens 1 to 8); "},
 		{"window off", attention, all, n, nil, "the window is ignored (tokens 4 to 8); "},

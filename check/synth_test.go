@@ -108,7 +108,8 @@ func newSynth(t testing.TB, site string, fault func(c *call)) *synth {
 			t.Fatal(err)
 		}
 	}
-	stream, streamSite, buffer := random(synthTokens*synthWidth, 0.7, 0), layers.SiteEmbd, make([]float32, synthTokens*synthWidth)
+	stream, streamSite, buffer := random(synthTokens*synthWidth, 0.7, 0), layers.SiteEmbd,
+		make([]float32, synthTokens*synthWidth)
 	put(s.Trace, streamSite, stream)
 	norm := func(n layers.NormSite, delta []float32) {
 		n.Op, n.In, n.Eps = "add_rmsnorm_batch", streamSite, synthEps
@@ -141,19 +142,23 @@ func newSynth(t testing.TB, site string, fault func(c *call)) *synth {
 	branch := func() []float32 { return random(synthTokens*synthWidth, 0.3, 0) }
 	for i := range synthLayers {
 		at := func(site string) string { return layers.At(site, i) }
-		attn := layers.NormSite{Site: at(layers.SiteAttnNorm), Layer: i, Weight: fmt.Sprintf("blk.%d.attn_norm.weight", i)}
+		attn := layers.NormSite{Site: at(layers.SiteAttnNorm), Layer: i,
+			Weight: fmt.Sprintf("blk.%d.attn_norm.weight", i)}
 		var delta []float32
 		if i > 0 {
-			attn.Delta, attn.Stream, delta = layers.At(layers.SiteFFNOut, i-1), layers.At(layers.SiteLOut, i-1), branch()
+			attn.Delta, attn.Stream, delta = layers.At(layers.SiteFFNOut, i-1), layers.At(layers.SiteLOut, i-1),
+				branch()
 		}
 		norm(attn, delta)
 		norm(layers.NormSite{
 			Site: at(layers.SiteFFNNorm), Layer: i, Weight: fmt.Sprintf("blk.%d.ffn_norm.weight", i),
-			Delta: at(layers.SiteAttnProj), Stream: at(layers.SiteFFNInp), Bias: fmt.Sprintf("blk.%d.attn_output.bias", i),
+			Delta: at(layers.SiteAttnProj), Stream: at(layers.SiteFFNInp),
+			Bias: fmt.Sprintf("blk.%d.attn_output.bias", i),
 		}, branch())
 	}
 	norm(layers.NormSite{Site: layers.SiteResultNorm, Layer: -1, Weight: "output_norm.weight",
-		Delta: layers.At(layers.SiteFFNOut, synthLayers-1), Stream: layers.At(layers.SiteLOut, synthLayers-1)}, branch())
+		Delta: layers.At(layers.SiteFFNOut, synthLayers-1), Stream: layers.At(layers.SiteLOut, synthLayers-1)},
+		branch())
 	return s
 }
 

@@ -73,7 +73,8 @@ func (r *Report) WriteTable(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "site\tmade by\tstream\tnorm, error/bound\tweights\tdrift, NMSE\tverdict")
 	for _, s := range r.Sites {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Site, s.Op, word(s.Stream), ratio(s.Norm), word(s.Weights), s.Drift, s.Verdict)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Site, s.Op, word(s.Stream), ratio(s.Norm), word(s.Weights),
+			s.Drift, s.Verdict)
 	}
 	if err := w.Flush(); err != nil {
 		return err

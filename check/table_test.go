@@ -36,7 +36,8 @@ func throughJSON(t testing.TB, r *Report) *Report {
 }
 
 func equalReports(a, b *Report) bool {
-	return cmp.Equal(a, b, cmpopts.EquateNaNs(), cmp.Transformer("number", func(n Number) float64 { return float64(n) }))
+	return cmp.Equal(a, b, cmpopts.EquateNaNs(),
+		cmp.Transformer("number", func(n Number) float64 { return float64(n) }))
 }
 
 func TestNumberForms(t *testing.T) {
@@ -44,15 +45,18 @@ func TestNumberForms(t *testing.T) {
 		value Number
 		json  string
 	}{
-		{0, "0"}, {1.5, "1.5"}, {-2e-300, "-2e-300"}, {Number(math.NaN()), `"NaN"`}, {Number(math.Inf(1)), `"+Inf"`}, {Number(math.Inf(-1)), `"-Inf"`},
-		{math.SmallestNonzeroFloat64, "5e-324"}, {math.MaxFloat64, "1.7976931348623157e+308"}, {Number(math.Copysign(0, -1)), "-0"},
+		{0, "0"}, {1.5, "1.5"}, {-2e-300, "-2e-300"}, {Number(math.NaN()), `"NaN"`}, {Number(math.Inf(1)), `"+Inf"`},
+		{Number(math.Inf(-1)), `"-Inf"`},
+		{math.SmallestNonzeroFloat64, "5e-324"}, {math.MaxFloat64, "1.7976931348623157e+308"},
+		{Number(math.Copysign(0, -1)), "-0"},
 	} {
 		b, err := json.Marshal(c.value)
 		if err != nil || string(b) != c.json {
 			t.Errorf("%g is %s, %v, want %s", c.value, b, err, c.json)
 		}
 		var back Number
-		if err := json.Unmarshal(b, &back); err != nil || math.Float64bits(float64(back)) != math.Float64bits(float64(c.value)) {
+		if err := json.Unmarshal(b, &back); err != nil ||
+			math.Float64bits(float64(back)) != math.Float64bits(float64(c.value)) {
 			t.Errorf("%s came back as %g, %v", b, back, err)
 		}
 	}
@@ -79,12 +83,17 @@ func columns() *Report {
 		Device: backend.Info{Backend: "gpu", Adapter: "llvmpipe", Driver: "Mesa", Software: true},
 		Tokens: make([]int32, 12),
 		Sites: []SiteReport{
-			{Site: "attn_norm-0", Op: "rmsnorm_batch", Norm: aspect(Pass, 0.0371, 0), Weights: aspect(Pass, 0, 0), Drift: drift(Pass, 3.3e-14)},
-			{Site: "ffn_norm-100", Op: "fused_residual_rms_norm", Layer: 100, Stream: aspect(Fail, Number(math.Inf(1)), 1),
-				Norm: aspect(Fail, 123456, 9), Weights: aspect(Unmeasured, 0, 0), Drift: drift(Fail, Number(math.NaN()))},
-			{Site: "a_site_with_quite_a_long_name_größe-7", Op: "add_rmsnorm_batch", Layer: 7, Stream: aspect(Pass, 0, 0),
-				Norm: failed("site x was not captured")},
-			{Site: "result_norm", Op: "add_rmsnorm_batch", Layer: -1, Stream: aspect(Pass, 0, 0), Norm: aspect(Pass, 1, 0),
+			{Site: "attn_norm-0", Op: "rmsnorm_batch", Norm: aspect(Pass, 0.0371, 0), Weights: aspect(Pass, 0, 0),
+				Drift: drift(Pass, 3.3e-14)},
+			{Site: "ffn_norm-100", Op: "fused_residual_rms_norm", Layer: 100,
+				Stream: aspect(Fail, Number(math.Inf(1)), 1),
+				Norm:   aspect(Fail, 123456, 9), Weights: aspect(Unmeasured, 0, 0),
+				Drift: drift(Fail, Number(math.NaN()))},
+			{Site: "a_site_with_quite_a_long_name_größe-7", Op: "add_rmsnorm_batch", Layer: 7,
+				Stream: aspect(Pass, 0, 0),
+				Norm:   failed("site x was not captured")},
+			{Site: "result_norm", Op: "add_rmsnorm_batch", Layer: -1, Stream: aspect(Pass, 0, 0),
+				Norm:    aspect(Pass, 1, 0),
 				Weights: &Aspect{Verdict: Unmeasured, Reason: "not read"}, Drift: drift(Unmeasured, 0)},
 		},
 	}

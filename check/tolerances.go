@@ -39,8 +39,8 @@ func NormBound(n int, want, gain float64) float64 {
 func LayerNormBound(n int, meanAbs, inv, w, normed, want float64) float64 {
 	relative := (float64(n)/groupSize + layerSlack) * unit
 	gain := inv * math.Abs(w)
-	// What the mean is off by, whether it is summed once, or again over the differences to a first mean: their mean size
-	// is at most 1/inv and at most 2*meanAbs.
+	// What the mean is off by, whether it is summed once, or again over the differences to a first mean: their mean
+	// size is at most 1/inv and at most 2*meanAbs.
 	shift := relative * math.Max(meanAbs, math.Min(1/inv, 2*meanAbs))
 	bound := shift*gain + math.Abs(normed)*math.Min(1, shift*inv*shift*inv/2) + relative*(math.Abs(normed)+shift*gain)
 	if want != normed {
@@ -135,8 +135,8 @@ func RouteBound(p backend.Router, experts int, gap, want float64) float64 {
 	return units*unit*math.Abs(want) + float64(experts)*tiny
 }
 
-// DrawBound is how far, in probability, float32 moves the border between two of k elements of a draw, if the smallest value
-// is gap below the largest in terms of the exponent.
+// DrawBound is how far, in probability, float32 moves the border between two of k elements of a draw, if the smallest
+// value is gap below the largest in terms of the exponent.
 func DrawBound(k int, gap float64) float64 {
 	perInput := float64(expPerInput + 1)
 	return 2 * (expUnits + perInput*math.Min(gap, expVanishes) + float64(k)) * unit
@@ -146,8 +146,8 @@ func DrawBound(k int, gap float64) float64 {
 // add up at worst.
 func DriftBound(blocks int) float64 { return driftBound(blocks, backend.F32) }
 
-// driftBound is DriftBound of runs with a KV cache of F32 or F16. Where it holds halves, two runs that differ in a last bit
-// round to other halves, in each block independently of the others.
+// driftBound is DriftBound of runs with a KV cache of F32 or F16. Where it holds halves, two runs that differ in a last
+// bit round to other halves, in each block independently of the others.
 func driftBound(blocks int, kv backend.Format) float64 {
 	e := float64(blocks+1) * driftPerOp * unit
 	if kv == backend.F16 {

@@ -75,7 +75,8 @@ func TestDriftBound(t *testing.T) {
 		// Two independent roundings to halves of keys and of values, at their largest, are within its other form.
 		kv := 2 * math.Sqrt(float64(blocks)) * 0x1p-10 / math.Sqrt(12)
 		if halves := driftBound(blocks, backend.F16); !(kv*kv < halves && driftBound(blocks+1, backend.F16) > halves) {
-			t.Errorf("%d blocks: the bound %g of halves does not let their roundings pass, which drift by %g", blocks, halves, kv*kv)
+			t.Errorf("%d blocks: the bound %g of halves does not let their roundings pass, which drift by %g", blocks,
+				halves, kv*kv)
 		}
 		if !(DriftBound(blocks+1) > bound) {
 			t.Errorf("%d blocks: the bound does not grow", blocks)

@@ -14,7 +14,8 @@ func (b *Backend) RoPE(x, pos, table backend.Tensor, p backend.RoPE) {
 	xm, ok1 := b.mat(op, "x", x)
 	ps, ok2 := b.mat(op, "pos", pos)
 	tab, ok3 := b.mat(op, "table", table)
-	if !ok1 || !ok2 || !ok3 || !b.same(op, "pos", pos, 1, x.Rows) || !b.same(op, "table", table, table.Rows, p.RotDim) ||
+	if !ok1 || !ok2 || !ok3 || !b.same(op, "pos", pos, 1, x.Rows) ||
+		!b.same(op, "table", table, table.Rows, p.RotDim) ||
 		!b.positions(op, ps, table.Rows) {
 		return
 	}
@@ -58,7 +59,8 @@ func (b *Backend) StoreKV(c backend.KV, k, v, pos backend.Tensor) {
 	}{{"k", c.K, k}, {"v", c.V, v}} {
 		d, ok1 := b.mat(op, o.what+" cache", o.dst)
 		s, ok2 := b.mat(op, o.what, o.src)
-		if !ok1 || !ok2 || !b.same(op, o.what+" cache", o.dst, o.dst.Rows, c.Width(o.src.N)) || !b.positions(op, ps, o.dst.Rows) {
+		if !ok1 || !ok2 || !b.same(op, o.what+" cache", o.dst, o.dst.Rows, c.Width(o.src.N)) ||
+			!b.positions(op, ps, o.dst.Rows) {
 			return
 		}
 		for r, at := range ps.urow(0) {
@@ -151,7 +153,8 @@ func (b *Backend) Attention(dst, q backend.Tensor, c backend.KV, pos backend.Ten
 		return
 	}
 	if !b.same(op, "q", q, dst.Rows, p.NHead*p.HeadDim) || !b.same(op, "dst", dst, q.Rows, p.NHead*p.HeadDim) ||
-		!b.same(op, "k cache", c.K, c.V.Rows, c.Width(p.NKV*p.HeadDim)) || !b.same(op, "v cache", c.V, c.K.Rows, c.Width(p.NKV*p.HeadDim)) ||
+		!b.same(op, "k cache", c.K, c.V.Rows, c.Width(p.NKV*p.HeadDim)) ||
+		!b.same(op, "v cache", c.V, c.K.Rows, c.Width(p.NKV*p.HeadDim)) ||
 		!b.same(op, "pos", pos, 1, q.Rows) || !b.positions(op, ps, c.K.Rows) {
 		return
 	}
@@ -165,8 +168,9 @@ func (b *Backend) Attention(dst, q backend.Tensor, c backend.KV, pos backend.Ten
 	}
 	if b.kernels.Attend != nil {
 		b.kernels.Attend(Attend{
-			Attention: p, Rows: q.Rows, Dst: d.f, DstStride: d.stride, Q: qm.f, QStride: qm.stride, K: km.u, KStride: km.stride,
-			V: vm.u, VStride: vm.stride, Half: c.Half, Pos: ps.urow(0), SinkScores: sinks,
+			Attention: p, Rows: q.Rows, Dst: d.f, DstStride: d.stride, Q: qm.f, QStride: qm.stride, K: km.u,
+			KStride: km.stride,
+			V:       vm.u, VStride: vm.stride, Half: c.Half, Pos: ps.urow(0), SinkScores: sinks,
 		})
 		return
 	}

@@ -20,7 +20,8 @@ func TestCores(t *testing.T) {
 		logits, ids, weights := random(rows, experts), be.Alloc("ids", rows, used), be.Alloc("weights", rows, used)
 		data := make([]byte, experts*n*n*4)
 		for i := 0; i < len(data); i += 4 { // finite floats of any bits: an exponent of 120 to 127
-			data[i], data[i+1], data[i+2], data[i+3] = byte(rng.Uint32()), byte(rng.Uint32()), byte(rng.Uint32()), 0x3c|byte(rng.Uint32()&0x83)
+			data[i], data[i+1], data[i+2], data[i+3] = byte(rng.Uint32()), byte(rng.Uint32()), byte(rng.Uint32()),
+				0x3c|byte(rng.Uint32()&0x83)
 		}
 		matrices := be.LoadWeight("experts", backend.F32, experts*n, n, data)
 		slots, at := be.Alloc("slots", rows*used, n), be.Alloc("positions", 1, rows)
@@ -40,7 +41,8 @@ func TestCores(t *testing.T) {
 		be.Scale(x, 0.3)
 		be.AddGated(x, h, logits.View(0, rows, 1))
 		be.Attention(h, x, backend.KV{K: x, V: x}, at, backend.Attention{
-			NHead: heads, NKV: heads, HeadDim: n / heads, Scale: 0.1, Window: 9, Softcap: 20, Sinks: w.View(0, 1, heads),
+			NHead: heads, NKV: heads, HeadDim: n / heads, Scale: 0.1, Window: 9, Softcap: 20,
+			Sinks: w.View(0, 1, heads),
 		})
 		be.Add(h, x)
 		out := make([]float32, rows*n)

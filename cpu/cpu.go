@@ -1,6 +1,6 @@
 // Package cpu is the backend in pure Go, and the reference that the others are compared with. It stores float32,
-// accumulates in float64, and shares rows out among all cores; the result of an op does not depend on the number of cores.
-// With Kernels it is another backend, which has all but a few ops in common.
+// accumulates in float64, and shares rows out among all cores; the result of an op does not depend on the number of
+// cores. With Kernels it is another backend, which has all but a few ops in common.
 package cpu
 
 import (

@@ -39,12 +39,14 @@ func (b *Backend) TopK(values, ids, x, at backend.Tensor) {
 	vm, ok2 := b.mat(op, "values", values)
 	im, ok3 := b.mat(op, "ids", ids)
 	am, ok4 := b.mat(op, "at", at)
-	if !ok1 || !ok2 || !ok3 || !ok4 || !b.same(op, "at", at, 1, x.Rows) || !b.same(op, "ids", ids, values.Rows, values.N) {
+	if !ok1 || !ok2 || !ok3 || !ok4 || !b.same(op, "at", at, 1, x.Rows) ||
+		!b.same(op, "ids", ids, values.Rows, values.N) {
 		return
 	}
 	k := values.N
 	if values.Rows == 0 || k > min(x.N, backend.MaxTopK) {
-		b.fail(op, "values is [%d, %d], expected at least one row and at most %d columns", values.Rows, k, min(x.N, backend.MaxTopK))
+		b.fail(op, "values is [%d, %d], expected at least one row and at most %d columns", values.Rows, k,
+			min(x.N, backend.MaxTopK))
 		return
 	}
 	for r := range x.Rows {
@@ -84,7 +86,8 @@ func (b *Backend) Draw(id, values, ids, u, at, params backend.Tensor) {
 	am, ok5 := b.mat(op, "at", at)
 	pm, ok6 := b.mat(op, "params", params)
 	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 || !ok6 || !b.same(op, "id", id, 1, 1) || !b.same(op, "at", at, 1, 1) ||
-		!b.same(op, "ids", ids, values.Rows, values.N) || !b.same(op, "u", u, 1, u.N) || !b.same(op, "params", params, 1, 4) {
+		!b.same(op, "ids", ids, values.Rows, values.N) || !b.same(op, "u", u, 1, u.N) ||
+		!b.same(op, "params", params, 1, 4) {
 		return
 	}
 	if values.Span() == 0 || u.N == 0 {

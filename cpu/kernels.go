@@ -36,8 +36,8 @@ type Product struct {
 	At     []int // where the results of each of them begin
 }
 
-// Attend holds the operands of an attention beside its shape; the words of a tensor begin at its first element. Keys and
-// values lie in the cache as package backend's KV says.
+// Attend holds the operands of an attention beside its shape; the words of a tensor begin at its first element. Keys
+// and values lie in the cache as package backend's KV says.
 type Attend struct {
 	backend.Attention
 	Rows             int

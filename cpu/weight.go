@@ -129,7 +129,8 @@ func (b *Backend) matmul(op string, dst, x backend.Tensor, wt backend.Weight) (w
 	w, ok = b.weight(op, wt)
 	d, ok1 := b.mat(op, "dst", dst)
 	xm, ok2 := b.mat(op, "x", x)
-	ok = ok && ok1 && ok2 && b.same(op, w.name+": dst", dst, x.Rows, w.rows) && b.same(op, w.name+": x", x, dst.Rows, w.n)
+	ok = ok && ok1 && ok2 && b.same(op, w.name+": dst", dst, x.Rows, w.rows) &&
+		b.same(op, w.name+": x", x, dst.Rows, w.n)
 	return w, d, xm, ok
 }
 

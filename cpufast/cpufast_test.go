@@ -37,7 +37,8 @@ func TestCores(t *testing.T) {
 	eachLevel(t, func(t *testing.T, v *vector) {
 		backendtest.SameOnCores(t, func() []float32 {
 			be, rng := open(v), rand.New(rand.NewPCG(1, 2))
-			x, y, z := backendtest.NormalTensor(be, rng, rows, k), be.Alloc("y", rows, experts*k), be.Alloc("z", rows, experts*k)
+			x, y, z := backendtest.NormalTensor(be, rng, rows, k), be.Alloc("y", rows, experts*k),
+				be.Alloc("z", rows, experts*k)
 			out := be.Alloc("out", 5*rows, experts*k)
 			place := func(i, n int) backend.Tensor { return out.View(i*rows*experts*k, rows, n) }
 			positions, ids := make([]uint32, rows), make([]uint32, rows)
@@ -71,7 +72,8 @@ func TestInfo(t *testing.T) {
 	names := map[string]bool{}
 	eachLevel(t, func(t *testing.T, v *vector) {
 		info := open(v).Info()
-		if info.Backend != "cpu-fast" || !info.Software || !strings.Contains(info.Driver, "float32") || names[info.Driver] {
+		if info.Backend != "cpu-fast" || !info.Software || !strings.Contains(info.Driver, "float32") ||
+			names[info.Driver] {
 			t.Errorf("described as %+v", info)
 		}
 		names[info.Driver] = true
@@ -99,7 +101,8 @@ func TestPieces(t *testing.T) {
 		}
 		var list []cpu.Product
 		for e := range 4 {
-			list = append(list, cpu.Product{W: w, Lo: e * m, Hi: (e + 1) * m, X: x, Stride: n, From: []int{0}, Dst: dst, At: []int{e * m}})
+			list = append(list, cpu.Product{W: w, Lo: e * m, Hi: (e + 1) * m, X: x, Stride: n, From: []int{0}, Dst: dst,
+				At: []int{e * m}})
 		}
 		f.matmul(list)
 		row, decoded := make([]byte, backend.Q8_0.RowBytes(n)), make([]float32, n)

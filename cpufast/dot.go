@@ -8,8 +8,8 @@ import (
 	"cera/backend"
 )
 
-// dots are inner products of x with a row as in the file, in pure Go, for formats in which that is faster than to decode
-// the row first. Several sums run side by side so that additions need not wait for each other.
+// dots are inner products of x with a row as in the file, in pure Go, for formats in which that is faster than to
+// decode the row first. Several sums run side by side so that additions need not wait for each other.
 var dots = map[backend.Format]func(x []float32, row []byte) float32{
 	backend.Q4_0: dotQ4_0,
 	backend.Q8_0: dotQ8_0,

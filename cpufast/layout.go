@@ -5,9 +5,9 @@ import (
 	"cera/cpu"
 )
 
-// A packed matrix is cut into panels of 16 rows, the last filled up with zeros. Blocks of the rows of a panel that lie below
-// each other are stored side by side, unit by unit: first the first unit of all 16 rows, then the second. So a vector of
-// rows reads one unit of each of them at once, and the bytes are those of the file.
+// A packed matrix is cut into panels of 16 rows, the last filled up with zeros. Blocks of the rows of a panel that lie
+// below each other are stored side by side, unit by unit: first the first unit of all 16 rows, then the second. So a
+// vector of rows reads one unit of each of them at once, and the bytes are those of the file.
 //
 //	Q4_0, a block of 16 rows:  [ d of row 0 | d of row 1 | ... | bytes 0 to 3 of row 0's levels | of row 1's | ... ]
 

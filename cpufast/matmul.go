@@ -49,16 +49,16 @@ func (f *fast) matmul(products []cpu.Product) {
 	clear(f.pieces) // they must not keep memory alive
 }
 
-// pieceSize returns how many rows of a weight a core takes at a time: enough that taking them costs nothing beside, and so
-// few that the cores end together.
+// pieceSize returns how many rows of a weight a core takes at a time: enough that taking them costs nothing beside, and
+// so few that the cores end together.
 func pieceSize(p *cpu.Product) int {
 	m := p.W.(*matrix)
 	rows := min(pieceBytes/m.format.RowBytes(m.n), (p.Hi-p.Lo)/(4*runtime.GOMAXPROCS(0)))
 	return max(1, rows/pieceRows) * pieceRows
 }
 
-// arrange returns what the vector kernels read of x, for each product: a single row as it is, several in groups of up to 12,
-// column by column. Products of the same rows share it.
+// arrange returns what the vector kernels read of x, for each product: a single row as it is, several in groups of up
+// to 12, column by column. Products of the same rows share it.
 func (f *fast) arrange(products []cpu.Product) [][]float32 {
 	out := make([][]float32, len(products))
 	if f.v == nil {
@@ -168,8 +168,8 @@ func rowwise(s *scratch, p *piece) {
 	}
 }
 
-// decode writes elements k on of row r of a matrix that is as in the file. LoadWeight checked the lengths, so that Decode
-// cannot fail.
+// decode writes elements k on of row r of a matrix that is as in the file. LoadWeight checked the lengths, so that
+// Decode cannot fail.
 func (m *matrix) decode(dst []float32, r, k int) {
 	from := r*m.format.RowBytes(m.n) + m.format.RowBytes(k)
 	if weights.Decode(dst, m.format, m.data[from:from+m.format.RowBytes(len(dst))]) != nil {

@@ -48,7 +48,8 @@ func (f *fast) attend(a cpu.Attend) {
 		if a.SinkScores != nil {
 			sinks = a.SinkScores[head : head+heads]
 		}
-		q, dst := a.Q[r*a.QStride+head*a.HeadDim:][:heads*a.HeadDim], a.Dst[r*a.DstStride+head*a.HeadDim:][:heads*a.HeadDim]
+		q, dst := a.Q[r*a.QStride+head*a.HeadDim:][:heads*a.HeadDim],
+			a.Dst[r*a.DstStride+head*a.HeadDim:][:heads*a.HeadDim]
 		f.v.attend(&a, q, side(a.K, a.KStride), side(a.V, a.VStride), heads, positions, sinks, scores, dst)
 	})
 }

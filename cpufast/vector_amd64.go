@@ -25,7 +25,8 @@ import (
 var formats = map[backend.Format]C.int{
 	backend.F32: C.CERA_F32, backend.F16: C.CERA_F16, backend.BF16: C.CERA_BF16, backend.Q4_0: C.CERA_Q4_0,
 	backend.Q4_1: C.CERA_Q4_1, backend.Q5_0: C.CERA_Q5_0, backend.Q5_1: C.CERA_Q5_1, backend.Q8_0: C.CERA_Q8_0,
-	backend.Q2_K: C.CERA_Q2_K, backend.Q3_K: C.CERA_Q3_K, backend.Q4_K: C.CERA_Q4_K, backend.Q5_K: C.CERA_Q5_K, backend.Q6_K: C.CERA_Q6_K,
+	backend.Q2_K: C.CERA_Q2_K, backend.Q3_K: C.CERA_Q3_K, backend.Q4_K: C.CERA_Q4_K, backend.Q5_K: C.CERA_Q5_K,
+	backend.Q6_K:   C.CERA_Q6_K,
 	backend.IQ4_NL: C.CERA_IQ4_NL, backend.IQ4_XS: C.CERA_IQ4_XS, backend.MXFP4: C.CERA_MXFP4,
 }
 
@@ -48,8 +49,10 @@ func vectors() []vector {
 func level(name string, avx512 C.int) vector {
 	return vector{
 		name: name,
-		matmul: func(f backend.Format, w []byte, panel, n, lo, hi int, x []float32, tokens int, dst []float32, at []int) {
-			C.cera_matmul(avx512, formats[f], (*C.uint8_t)(&w[0]), C.size_t(panel), C.int(n), C.int(lo), C.int(hi), floats(x),
+		matmul: func(f backend.Format, w []byte, panel, n, lo, hi int, x []float32, tokens int, dst []float32,
+			at []int) {
+			C.cera_matmul(avx512, formats[f], (*C.uint8_t)(&w[0]), C.size_t(panel), C.int(n), C.int(lo), C.int(hi),
+				floats(x),
 				C.int(tokens), floats(dst), (*C.int64_t)(unsafe.Pointer(&at[0])))
 		},
 		attend: func(a *cpu.Attend, q []float32, k, v cache, heads, positions int, sinks, scores, dst []float32) {
@@ -57,8 +60,10 @@ func level(name string, avx512 C.int) vector {
 			if a.Half {
 				half = 1
 			}
-			C.cera_attend(avx512, floats(q), k.start(), v.start(), C.size_t(k.stride), C.size_t(v.stride), half, C.int(a.HeadDim),
-				C.int(heads), C.int(positions), C.float(a.Scale), C.float(a.Softcap), floats(sinks), floats(scores), floats(dst))
+			C.cera_attend(avx512, floats(q), k.start(), v.start(), C.size_t(k.stride), C.size_t(v.stride), half,
+				C.int(a.HeadDim),
+				C.int(heads), C.int(positions), C.float(a.Scale), C.float(a.Softcap), floats(sinks), floats(scores),
+				floats(dst))
 		},
 		act: func(act backend.Activation, dst, gate, up []float32) {
 			C.cera_act(avx512, activations[act], floats(dst), floats(gate), floats(up), C.int(len(dst)))

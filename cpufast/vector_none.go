@@ -2,5 +2,6 @@
 
 package cpufast
 
-// vectors returns no kernels: this build has none. On Windows that is because its C compilers do not align the stack to vectors.
+// vectors returns no kernels: this build has none. On Windows that is because its C compilers do not align the stack to
+// vectors.
 func vectors() []vector { return nil }

@@ -11,30 +11,31 @@ import (
 	"cera/sample"
 )
 
-// Steps of decoding that are submitted before their outcome is read: at first few, so that the first token shows early, then
-// as many as take about stepTime.
+// Steps of decoding that are submitted before their outcome is read: at first few, so that the first token shows early,
+// then as many as take about stepTime.
 const (
 	firstSteps = 4
 	mostSteps  = layers.MostAhead
 	stepTime   = 60 * time.Millisecond
 )
 
-// Greedy appends tokens to the sequence and then n more, each the most likely after those before it. The choice is made on
-// the device, several steps at a time: emit gets what they chose, in order, and ends the run by answering false; steps that
-// ran past that are forgotten. The last token that emit gets is not in the cache yet.
+// Greedy appends tokens to the sequence and then n more, each the most likely after those before it. The choice is made
+// on the device, several steps at a time: emit gets what they chose, in order, and ends the run by answering false;
+// steps that ran past that are forgotten. The last token that emit gets is not in the cache yet.
 func (s *Session) Greedy(ctx context.Context, tokens []int32, n int, emit func(chosen []int32) bool) error {
 	return s.ahead(ctx, tokens, n, nil, emit)
 }
 
 // drawer draws tokens as a sampler says whose Ahead is true. The device draws from its largest logits; the sampler then
-// confirms each draw from the same, and where it chooses otherwise, for the device's odds are rounded, the steps after that are
-// forgotten: the text is what the sampler alone would have given.
+// confirms each draw from the same, and where it chooses otherwise, for the device's odds are rounded, the steps after
+// that are forgotten: the text is what the sampler alone would have given.
 type drawer struct {
 	sampler *sample.Sampler
 	params  backend.DrawParams // the sampler's, for the device
 }
 
-// ahead is Greedy with tokens that d draws, where it is not nil. It may have drawn for tokens after the one that emit refused.
+// ahead is Greedy with tokens that d draws, where it is not nil. It may have drawn for tokens after the one that emit
+// refused.
 func (s *Session) ahead(ctx context.Context, tokens []int32, n int, d *drawer, emit func(chosen []int32) bool) error {
 	if len(tokens) == 0 {
 		return errors.New("no tokens")
@@ -50,7 +51,8 @@ func (s *Session) ahead(ctx context.Context, tokens []int32, n int, d *drawer, e
 		return fmt.Errorf("token %d is not in the vocabulary of %d", next, s.e.model.Vocab)
 	}
 	if free := s.Ctx() - len(s.tokens); n > free {
-		return fmt.Errorf("%d tokens after %d do not fit the context of %d: ask for a longer one", n, len(s.tokens)+1, s.Ctx())
+		return fmt.Errorf("%d tokens after %d do not fit the context of %d: ask for a longer one", n, len(s.tokens)+1,
+			s.Ctx())
 	}
 	for steps := firstSteps; n > 0; {
 		if err := ctx.Err(); err != nil {

@@ -12,7 +12,8 @@ func (r *reference) attention(b int, h []float64, name, at func(string) string) 
 		n := nq + 2*nkv
 		q, k, v = stretch(all, n, 0, nq), stretch(all, n, nq, nq+nkv), stretch(all, n, nq+nkv, n)
 	} else {
-		q, k, v = r.project(name("attn_q"), h, r.dim), r.project(name("attn_k"), h, r.dim), r.project(name("attn_v"), h, r.dim)
+		q, k, v = r.project(name("attn_q"), h, r.dim), r.project(name("attn_k"), h, r.dim),
+			r.project(name("attn_v"), h, r.dim)
 	}
 	if r.def.headNorm || r.def.rowNorm { // the weight's width says which
 		q = r.keep(at("Qcur_normed"), r.rms(name("attn_q_norm"), q))

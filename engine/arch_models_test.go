@@ -30,20 +30,26 @@ const tinyTokens = 19 // more than any window here
 var tinyCases = []tinyCase{
 	{"linear", "llama", func(o *tinymodel.Options) { o.RopeScaling, o.RopeFactor = "linear", 4 }, nil, 0},
 	{"yarn", "llama", func(o *tinymodel.Options) { o.RopeScaling, o.RopeFactor, o.OrigCtx = "yarn", 4, 128 }, nil, 0},
-	{"yarn between other turns", "llama", func(o *tinymodel.Options) { o.RopeScaling, o.RopeFactor, o.OrigCtx = "yarn", 8, 64 },
-		map[string]any{"llama.rope.scaling.yarn_beta_fast": float32(8), "llama.rope.scaling.yarn_beta_slow": float32(0.5)}, 0},
+	{"yarn between other turns", "llama",
+		func(o *tinymodel.Options) { o.RopeScaling, o.RopeFactor, o.OrigCtx = "yarn", 8, 64 },
+		map[string]any{"llama.rope.scaling.yarn_beta_fast": float32(8),
+			"llama.rope.scaling.yarn_beta_slow": float32(0.5)}, 0},
 	{"yarn with factors", "llama", func(o *tinymodel.Options) {
 		o.RopeScaling, o.RopeFactor, o.OrigCtx, o.RopeFreqs = "yarn", 4, 128, true
 	}, nil, 0},
-	{"rope factors, part of a head", "llama", func(o *tinymodel.Options) { o.RopeFreqs, o.RotDim, o.HeadDim = true, 12, 20 }, nil, 0},
-	{"every bias", "llama", func(o *tinymodel.Options) { o.QKVBias, o.OutputBias, o.MLPBias = true, true, true }, nil, 0},
+	{"rope factors, part of a head", "llama",
+		func(o *tinymodel.Options) { o.RopeFreqs, o.RotDim, o.HeadDim = true, 12, 20 }, nil, 0},
+	{"every bias", "llama", func(o *tinymodel.Options) { o.QKVBias, o.OutputBias, o.MLPBias = true, true, true }, nil,
+		0},
 	{"experts", "llama", func(o *tinymodel.Options) { o.Experts, o.ExpertsUsed = 5, 2 }, nil, 0},
-	{"experts that are not normalized", "llama", func(o *tinymodel.Options) { o.Experts, o.ExpertsUsed, o.ExpertFF = 5, 3, 32 },
+	{"experts that are not normalized", "llama",
+		func(o *tinymodel.Options) { o.Experts, o.ExpertsUsed, o.ExpertFF = 5, 3, 32 },
 		map[string]any{"llama.expert_weights_norm": false}, 0},
 	{"heads of each block", "llama", func(o *tinymodel.Options) {
 		o.BlockHeads, o.BlockKVHeads, o.Layers = []int{4, 6, 2}, []int{2, 3, 2}, 3
 	}, nil, 0},
-	{"KV heads of each block", "llama", func(o *tinymodel.Options) { o.BlockKVHeads, o.HeadDim = []int{1, 4}, 24 }, nil, 0},
+	{"KV heads of each block", "llama", func(o *tinymodel.Options) { o.BlockKVHeads, o.HeadDim = []int{1, 4}, 24 }, nil,
+		0},
 	{"a window that it does not know", "llama", func(o *tinymodel.Options) { o.Window = 6 }, nil, 0},
 	{"blocks of 8 bits", "qwen3", func(o *tinymodel.Options) { o.Format = gguf.Q8_0 }, nil, 0},
 	{"blocks of 4 bits", "qwen3moe", func(o *tinymodel.Options) { o.Format = gguf.Q4_0 }, nil, 0},
@@ -69,11 +75,16 @@ var tinyCases = []tinyCase{
 	}, nil, 0},
 	{"no window", "gpt-oss", func(o *tinymodel.Options) { o.Window, o.RopeScaling, o.RopeFactor = 0, "", 0 }, nil, 0},
 	{"no window", "exaone4", func(o *tinymodel.Options) { o.Window, o.Layers = 0, 4 }, nil, 0},
-	{"tied, with factors", "exaone4", func(o *tinymodel.Options) { o.TiedOutput, o.RopeFreqs, o.Layers = true, true, 4 }, nil, 0},
-	{"a pattern of the file", "exaone4", func(o *tinymodel.Options) { o.Windowed = []bool{true, false, true, true, false} }, nil, 0},
+	{"tied, with factors", "exaone4", func(o *tinymodel.Options) {
+		o.TiedOutput, o.RopeFreqs, o.Layers = true, true, 4
+	}, nil, 0},
+	{"a pattern of the file", "exaone4",
+		func(o *tinymodel.Options) { o.Windowed = []bool{true, false, true, true, false} }, nil, 0},
 	{"halves", "starcoder2", func(o *tinymodel.Options) { o.Vectors, o.Format = gguf.F16, gguf.BF16 }, nil, 0},
 	{"bfloats", "gpt-oss", func(o *tinymodel.Options) { o.Vectors, o.Format = gguf.BF16, gguf.Q4_0 }, nil, 0},
-	{"bfloats", "gemma3", func(o *tinymodel.Options) { o.Vectors, o.Layers, o.Windowed = gguf.BF16, 2, []bool{true, false} }, nil, 0},
+	{"bfloats", "gemma3", func(o *tinymodel.Options) {
+		o.Vectors, o.Layers, o.Windowed = gguf.BF16, 2, []bool{true, false}
+	}, nil, 0},
 }
 
 // patterned are the architectures whose blocks differ by more than the parity of their number.
@@ -112,8 +123,8 @@ func (c tinyCase) write(t *testing.T) string {
 	return path
 }
 
-// TestTinyModels compares a model of every architecture, and of what varies within one, with a pass in float64: every norm,
-// the streams and the logits, in one batch and in chunks. Then it checks every op.
+// TestTinyModels compares a model of every architecture, and of what varies within one, with a pass in float64: every
+// norm, the streams and the logits, in one batch and in chunks. Then it checks every op.
 func TestTinyModels(t *testing.T) {
 	if got, want := tinymodel.Archs(), layers.Archs(); !slices.Equal(got, want) {
 		t.Errorf("the generator knows %v, the engine %v", got, want)
@@ -222,8 +233,8 @@ func (r *reference) compare(t *testing.T, got *trace.Trace, norms []layers.NormS
 	t.Logf("%d sites, largest NMSE %.2g", len(r.sites), worst)
 }
 
-// checkEveryOp checks every op, and that there is none beside: each site that a run offers is the output of a norm or op
-// that was checked, or the stream of a norm.
+// checkEveryOp checks every op, and that there is none beside: each site that a run offers is the output of a norm or
+// op that was checked, or the stream of a norm.
 func checkEveryOp(t *testing.T, e *engine.Engine, offered *trace.Trace, tokens []int32) {
 	t.Helper()
 	r, err := e.CheckOps(ctx, tokens, engine.DriftOn, engine.OpFilter{})

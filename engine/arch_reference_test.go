@@ -57,7 +57,8 @@ var definitions = map[string]definition{
 	"gemma":    {neox: true, act: gelu, rootEmbd: true},
 	"gemma2":   {neox: true, act: gelu, rootEmbd: true, post: true, period: 2, attnCap: 50, finalCap: 30},
 	"gemma3": {
-		neox: true, act: gelu, rootEmbd: true, post: true, headNorm: true, period: 6, localBase: 10000, localPlain: true,
+		neox: true, act: gelu, rootEmbd: true, post: true, headNorm: true, period: 6, localBase: 10000,
+		localPlain: true,
 	},
 	"phi3":       {neox: true, period: -1},
 	"granite":    {granite: true},
@@ -237,7 +238,8 @@ func (r *reference) run(tokens []int32) {
 		scale = math.Sqrt(float64(r.dim))
 	}
 	if r.def.granite {
-		scale, residual, divisor = r.float("embedding_scale", 1), r.float("residual_scale", 1), r.float("logit_scale", 1)
+		scale, residual, divisor = r.float("embedding_scale", 1), r.float("residual_scale", 1),
+			r.float("logit_scale", 1)
 	}
 	for i := range x {
 		x[i] *= scale

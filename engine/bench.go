@@ -41,14 +41,15 @@ type BenchOptions struct {
 
 // BenchResult is one line of a benchmark.
 type BenchResult struct {
-	Test     string    `json:"test"`               // "pp512", "tg128", "tg128@16384"
-	Tokens   int       `json:"tokens"`             // of a run
-	Rates    []float64 `json:"tokens_per_s"`       // of each run, in the order of the runs
-	Median   float64   `json:"median"`             // tokens/s
-	Least    float64   `json:"least"`              //
-	Most     float64   `json:"most"`               //
-	Seconds  float64   `json:"total_seconds"`      // of all runs
-	Commands float64   `json:"commands,omitempty"` // dispatches, copies and clears of a forward pass; 0: the device does not count them
+	Test    string    `json:"test"`          // "pp512", "tg128", "tg128@16384"
+	Tokens  int       `json:"tokens"`        // of a run
+	Rates   []float64 `json:"tokens_per_s"`  // of each run, in the order of the runs
+	Median  float64   `json:"median"`        // tokens/s
+	Least   float64   `json:"least"`         //
+	Most    float64   `json:"most"`          //
+	Seconds float64   `json:"total_seconds"` // of all runs
+	// dispatches, copies and clears of a forward pass; 0: the device does not count them
+	Commands float64 `json:"commands,omitempty"`
 }
 
 // benchTest is something to measure.
@@ -109,7 +110,8 @@ func (e *Engine) commands() uint64 {
 }
 
 // Bench measures prefill and greedy decoding, each after a run that warms up.
-func (e *Engine) Bench(ctx context.Context, o BenchOptions, progress func(test string, run int)) ([]BenchResult, error) {
+func (e *Engine) Bench(ctx context.Context, o BenchOptions, progress func(test string, run int)) ([]BenchResult,
+	error) {
 	var results []BenchResult
 	for _, t := range e.benchTests(ctx, o) {
 		if err := e.fill(ctx, t); err != nil {

@@ -51,8 +51,8 @@ func (e *Engine) Check(ctx context.Context, tokens []int32, drift Drift) (*check
 	return report, e.checkOps(ctx, tokens, e.around(report.First.Layer), report, nil)
 }
 
-// around takes the ops of a block and of the one before, whose MLP the norm at the head of a block takes. -1 is what comes
-// after the last block.
+// around takes the ops of a block and of the one before, whose MLP the norm at the head of a block takes. -1 is what
+// comes after the last block.
 func (e *Engine) around(layer int) OpFilter {
 	if layer < 0 {
 		layer = e.model.Layers - 1
@@ -60,8 +60,8 @@ func (e *Engine) around(layer int) OpFilter {
 	return OpFilter{From: max(0, layer-1), To: layer + 1}
 }
 
-// CheckOps is Check for every op that the filter takes, and all norms. A run of the whole model is made for every block,
-// so that no more than one block's tensors of the device are held; the reference run's are held for all.
+// CheckOps is Check for every op that the filter takes, and all norms. A run of the whole model is made for every
+// block, so that no more than one block's tensors of the device are held; the reference run's are held for all.
 func (e *Engine) CheckOps(ctx context.Context, tokens []int32, drift Drift, filter OpFilter) (*check.Report, error) {
 	report, reference, err := e.checkNorms(ctx, tokens, drift, e.opSites(filter)...)
 	if err != nil {
@@ -71,7 +71,8 @@ func (e *Engine) CheckOps(ctx context.Context, tokens []int32, drift Drift, filt
 }
 
 // checkNorms checks the norms, and returns the reference run with the norms and the further sites too, or nil.
-func (e *Engine) checkNorms(ctx context.Context, tokens []int32, drift Drift, further ...string) (*check.Report, *trace.Trace, error) {
+func (e *Engine) checkNorms(ctx context.Context, tokens []int32, drift Drift, further ...string) (*check.Report,
+	*trace.Trace, error) {
 	got, err := e.captureNorms(ctx, tokens)
 	if err != nil {
 		return nil, nil, err
@@ -119,7 +120,8 @@ func among(names []string) func(name string) bool {
 
 // reference runs the same tokens on the cpu backend and returns what the norms and the further sites hold there, or why
 // there is nothing.
-func (e *Engine) reference(ctx context.Context, tokens []int32, drift Drift, further ...string) (*trace.Trace, string, error) {
+func (e *Engine) reference(ctx context.Context, tokens []int32, drift Drift, further ...string) (*trace.Trace, string,
+	error) {
 	if drift == DriftOff {
 		return nil, "turned off", nil
 	}
@@ -147,7 +149,8 @@ type likeness struct {
 func (l likeness) Takes(f backend.Format) bool { return l.takes(f) && l.Backend.Takes(f) }
 
 func (e *Engine) referenceRun(ctx context.Context, tokens []int32, names []string) (*trace.Trace, error) {
-	ref, err := New(e.file, likeness{cpu.New(), e.be.Takes}, Options{UBatch: e.main.state.UBatch(), Ctx: len(tokens), KV: e.kv, ropeCtx: e.main.Ctx()})
+	ref, err := New(e.file, likeness{cpu.New(), e.be.Takes},
+		Options{UBatch: e.main.state.UBatch(), Ctx: len(tokens), KV: e.kv, ropeCtx: e.main.Ctx()})
 	if err != nil {
 		return nil, err
 	}

@@ -19,8 +19,9 @@ import (
 	"cera/gpu"
 )
 
-// TestConcurrentSessions lets many goroutines generate on sessions of one engine, some of them cancelled at any time, and
-// closes the engine while they do: those that finish have the tokens of a run alone, the others end soon, and nothing stays.
+// TestConcurrentSessions lets many goroutines generate on sessions of one engine, some of them cancelled at any time,
+// and closes the engine while they do: those that finish have the tokens of a run alone, the others end soon, and
+// nothing stays.
 func TestConcurrentSessions(t *testing.T) {
 	const (
 		workers = 8
@@ -151,7 +152,8 @@ func TestConcurrentSessions(t *testing.T) {
 				t.Fatal("workers still run 30 s after Close: a deadlock")
 			}
 			if closed.Load() != workers || finished.Load() < rounds || cancelled.Load() == 0 {
-				t.Errorf("%d of %d workers ended by Close, %d runs finished, %d were cancelled", closed.Load(), workers, finished.Load(), cancelled.Load())
+				t.Errorf("%d of %d workers ended by Close, %d runs finished, %d were cancelled", closed.Load(), workers,
+					finished.Load(), cancelled.Load())
 			}
 			if _, err := e.NewSession(0); !errors.Is(err, engine.ErrClosed) {
 				t.Errorf("a session after Close: %v", err)

@@ -13,8 +13,8 @@ import (
 // ErrNoDevice is inside the error of OpenDevice where no adapter can be had; errors.Is finds it.
 var ErrNoDevice = gpu.ErrNoDevice
 
-// GPULibrary names the library that drives GPUs, with its version or the revision that it was built from; it is empty in a
-// build without a GPU backend.
+// GPULibrary names the library that drives GPUs, with its version or the revision that it was built from; it is empty
+// in a build without a GPU backend.
 func GPULibrary() string { return gpu.Library() }
 
 // CheckedDevice is what a check runs on unless told otherwise: it is the GPU's numbers that are to be proved, even on a
@@ -26,8 +26,8 @@ func CheckedDevice() string {
 	return "cpu"
 }
 
-// OpenDevice opens the backend that o.Device names: "cpu", the exact reference; "cpu-fast", float32 in vectors; "gpu", the
-// best adapter, a software one included; or "auto", a hardware adapter where there is one, else "cpu-fast".
+// OpenDevice opens the backend that o.Device names: "cpu", the exact reference; "cpu-fast", float32 in vectors; "gpu",
+// the best adapter, a software one included; or "auto", a hardware adapter where there is one, else "cpu-fast".
 func OpenDevice(o Options) (backend.Backend, error) {
 	want := gpu.Options{Adapter: -1, Kernels: o.Kernels}
 	if o.Adapter != nil {
@@ -57,7 +57,8 @@ func OpenDevice(o Options) (backend.Backend, error) {
 		if err == nil {
 			return be, nil
 		}
-		// No hardware adapter: the processor. An adapter that was asked for, or one that is there and fails, is an error.
+		// No hardware adapter: the processor. An adapter that was asked for, or one that is there and fails, is an
+		// error.
 		if o.Adapter != nil || o.Kernels != "" || !errors.Is(err, ErrNoDevice) {
 			return nil, deviceError(err)
 		}
@@ -83,7 +84,8 @@ type Devices struct {
 
 // ListDevices lists the adapters and which of them OpenDevice would pick. That there is none is no error.
 func ListDevices() (*Devices, error) {
-	d := &Devices{Schema: DevicesSchema, Adapters: []gpu.AdapterInfo{}, Library: gpu.Library(), CPU: cpu.New().Info(), CPUFast: cpufast.New().Info(), Auto: -1, GPU: -1}
+	d := &Devices{Schema: DevicesSchema, Adapters: []gpu.AdapterInfo{}, Library: gpu.Library(), CPU: cpu.New().Info(),
+		CPUFast: cpufast.New().Info(), Auto: -1, GPU: -1}
 	adapters, err := gpu.Adapters()
 	if errors.Is(err, ErrNoDevice) {
 		d.Problem = err.Error()

@@ -4,8 +4,8 @@ import (
 	"cera/backend"
 )
 
-// drill is a backend in which one call of one op goes wrong. Calls of an op count from 0 in every pass, which begins with
-// Embed.
+// drill is a backend in which one call of one op goes wrong. Calls of an op count from 0 in every pass, which begins
+// with Embed.
 type drill struct {
 	backend.Backend
 	f     fault
@@ -62,7 +62,8 @@ func (d *drill) RMSNorm(dst, src, w backend.Tensor, eps float32) {
 }
 
 func (d *drill) AddRMSNorm(dst, src, residual, w backend.Tensor, eps float32) {
-	d.do("norm", call{dst: &dst, a: &src, b: &residual, w: &w, eps: &eps, run: func() { d.Backend.AddRMSNorm(dst, src, residual, w, eps) }})
+	d.do("norm", call{dst: &dst, a: &src, b: &residual, w: &w, eps: &eps,
+		run: func() { d.Backend.AddRMSNorm(dst, src, residual, w, eps) }})
 }
 
 func (d *drill) MatMul(dst, x backend.Tensor, w backend.Weight) {
@@ -95,7 +96,8 @@ func (d *drill) StoreKV(c backend.KV, k, v, pos backend.Tensor) {
 }
 
 func (d *drill) Attention(dst, q backend.Tensor, c backend.KV, pos backend.Tensor, p backend.Attention) {
-	d.do("attention", call{dst: &dst, a: &q, kv: &c, pos: &pos, attn: &p, run: func() { d.Backend.Attention(dst, q, c, pos, p) }})
+	d.do("attention", call{dst: &dst, a: &q, kv: &c, pos: &pos, attn: &p,
+		run: func() { d.Backend.Attention(dst, q, c, pos, p) }})
 }
 
 func (d *drill) GatedAct(dst, gate, up backend.Tensor, act backend.Activation) {
@@ -104,12 +106,14 @@ func (d *drill) GatedAct(dst, gate, up backend.Tensor, act backend.Activation) {
 
 func (d *drill) FusedResidualRMSNorm(p backend.FusedNorm) {
 	d.do("norm", call{
-		dst: &p.Out, a: &p.Sum, b: &p.Residual, w: &p.Gamma, eps: &p.Eps, run: func() { d.Backend.FusedResidualRMSNorm(p) },
+		dst: &p.Out, a: &p.Sum, b: &p.Residual, w: &p.Gamma, eps: &p.Eps,
+		run: func() { d.Backend.FusedResidualRMSNorm(p) },
 	})
 }
 
 func (d *drill) LayerNorm(dst, src, w, bias backend.Tensor, eps float32) {
-	d.do("norm", call{dst: &dst, a: &src, b: &bias, w: &w, eps: &eps, run: func() { d.Backend.LayerNorm(dst, src, w, bias, eps) }})
+	d.do("norm", call{dst: &dst, a: &src, b: &bias, w: &w, eps: &eps,
+		run: func() { d.Backend.LayerNorm(dst, src, w, bias, eps) }})
 }
 
 func (d *drill) Scale(x backend.Tensor, factor float32) {
@@ -129,11 +133,13 @@ func (d *drill) Act(dst, src backend.Tensor, act backend.Activation) {
 }
 
 func (d *drill) Route(ids, weights, logits backend.Tensor, p backend.Router) {
-	d.do("route", call{dst: &weights, pos: &ids, a: &logits, router: &p, run: func() { d.Backend.Route(ids, weights, logits, p) }})
+	d.do("route", call{dst: &weights, pos: &ids, a: &logits, router: &p,
+		run: func() { d.Backend.Route(ids, weights, logits, p) }})
 }
 
 func (d *drill) ExpertMatMul(dst, x backend.Tensor, w backend.Weight, ids backend.Tensor) {
-	d.do("expert matmul", call{dst: &dst, a: &x, weight: &w, pos: &ids, run: func() { d.Backend.ExpertMatMul(dst, x, w, ids) }})
+	d.do("expert matmul", call{dst: &dst, a: &x, weight: &w, pos: &ids,
+		run: func() { d.Backend.ExpertMatMul(dst, x, w, ids) }})
 }
 
 func (d *drill) ExpertBias(x, bias, ids backend.Tensor) {

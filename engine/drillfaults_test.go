@@ -58,8 +58,10 @@ func rowsOf(c call) func(r int) []float32 {
 // faults is the drill's table.
 var faults = []fault{
 	// What a norm sees.
-	{name: "eps from the wrong key", op: "norm", at: ffnNorm1, site: "ffn_norm-1", do: func(c call) { *c.eps = 1e-6; c.run() }},
-	{name: "one eps for all, from a stale pipeline", op: "norm", at: -1, site: "attn_norm-0", do: func(c call) { *c.eps = 1e-3; c.run() }},
+	{name: "eps from the wrong key", op: "norm", at: ffnNorm1, site: "ffn_norm-1",
+		do: func(c call) { *c.eps = 1e-6; c.run() }},
+	{name: "one eps for all, from a stale pipeline", op: "norm", at: -1, site: "attn_norm-0",
+		do: func(c call) { *c.eps = 1e-3; c.run() }},
 	{name: "eps outside the root", op: "norm", at: ffnNorm1, site: "ffn_norm-1", do: func(c call) {
 		c.run()
 		normOf(c, rowsOf(c), func(sum, n, eps float64) float64 { return 1 / (math.Sqrt(sum/n) + eps) }, 0)
@@ -96,17 +98,19 @@ var faults = []fault{
 		}
 		c.be.Upload(c.stream, stream)
 	}},
-	{name: "norm weight of the block before", op: "norm", at: ffnNorm1, site: "ffn_norm-1", do: func(c call) { *c.w = c.norms[1]; c.run() }},
+	{name: "norm weight of the block before", op: "norm", at: ffnNorm1, site: "ffn_norm-1",
+		do: func(c call) { *c.w = c.norms[1]; c.run() }},
 	{name: "1 added to the norm's weight", op: "norm", at: ffnNorm1, site: "ffn_norm-1", do: func(c call) {
 		c.run()
 		normOf(c, rowsOf(c), rightInv, 1)
 	}},
-	{name: "tail of the row dropped", model: "llama-odd", op: "norm", at: ffnNorm1, site: "ffn_norm-1", do: func(c call) {
-		last := columns(*c.dst, c.dst.N-1, 1)
-		before := copyOf(c.be, last)
-		c.run()
-		c.be.Copy(last, before)
-	}},
+	{name: "tail of the row dropped", model: "llama-odd", op: "norm", at: ffnNorm1, site: "ffn_norm-1",
+		do: func(c call) {
+			last := columns(*c.dst, c.dst.N-1, 1)
+			before := copyOf(c.be, last)
+			c.run()
+			c.be.Copy(last, before)
+		}},
 	{name: "stride mistaken for another width", op: "norm", at: ffnNorm1, site: "ffn_norm-1", do: func(c call) {
 		c.run()
 		data := c.host(*c.dst)
@@ -192,7 +196,8 @@ var faults = []fault{
 		*c.pos = c.other(func(p uint32) uint32 { return p | 3 })
 		c.run()
 	}},
-	{name: "attention scale missing", op: "attention", at: 1, site: "kqv_out-1", do: func(c call) { c.attn.Scale = 1; c.run() }},
+	{name: "attention scale missing", op: "attention", at: 1, site: "kqv_out-1",
+		do: func(c call) { c.attn.Scale = 1; c.run() }},
 	{name: "KV heads tiled, not repeated", op: "attention", at: 1, site: "kqv_out-1", do: func(c call) {
 		// Heads 1 and 2 of four change places on the way in and out: head h reads KV head h % 2.
 		swap := func(t backend.Tensor) backend.Tensor {
@@ -216,7 +221,8 @@ var faults = []fault{
 			return v
 		})
 	}},
-	{name: "gate and up exchanged", op: "act", at: 1, site: "ffn_swiglu-1", do: func(c call) { *c.a, *c.b = *c.b, *c.a; c.run() }},
+	{name: "gate and up exchanged", op: "act", at: 1, site: "ffn_swiglu-1",
+		do: func(c call) { *c.a, *c.b = *c.b, *c.a; c.run() }},
 	{name: "activation left out", op: "act", at: 1, site: "ffn_swiglu-1", do: func(c call) {
 		gate, up := c.host(*c.a), c.host(*c.b)
 		c.patch(func(r, i int, _ float32) float32 { return gate[r*c.a.N+i] * up[r*c.b.N+i] })
@@ -227,30 +233,34 @@ var faults = []fault{
 		c.run()
 		c.be.Copy(last, before)
 	}},
-	{name: "Q4_0 nibbles in the wrong order", model: "q4_0", site: "ffn_up-1", load: func(_ *drill, name string, data []byte) []byte {
-		if name == "blk.1.ffn_up.weight" {
-			for i := range data {
-				if i%18 >= 2 {
-					data[i] = data[i]<<4 | data[i]>>4
+	{name: "Q4_0 nibbles in the wrong order", model: "q4_0", site: "ffn_up-1",
+		load: func(_ *drill, name string, data []byte) []byte {
+			if name == "blk.1.ffn_up.weight" {
+				for i := range data {
+					if i%18 >= 2 {
+						data[i] = data[i]<<4 | data[i]>>4
+					}
 				}
 			}
-		}
-		return data
-	}},
-	{name: "scale of one block zeroed", model: "q4_0", site: "ffn_gate-1", load: func(_ *drill, name string, data []byte) []byte {
-		if name == "blk.1.ffn_gate.weight" {
-			data[18*7], data[18*7+1] = 0, 0
-		}
-		return data
-	}},
-	{name: "embedding used for the separate output", model: "q4_0", site: "result_output", load: func(d *drill, name string, data []byte) []byte {
-		if name == "token_embd.weight" {
-			d.saved["embd"] = data
-		}
-		if name == "output.weight" {
-			copy(data, d.saved["embd"])
-		}
-		return data
-	}},
-	{name: "logits softcap forgotten", model: "gemma2", op: "softcap", at: -1, site: "result_output", do: func(call) {}},
+			return data
+		}},
+	{name: "scale of one block zeroed", model: "q4_0", site: "ffn_gate-1",
+		load: func(_ *drill, name string, data []byte) []byte {
+			if name == "blk.1.ffn_gate.weight" {
+				data[18*7], data[18*7+1] = 0, 0
+			}
+			return data
+		}},
+	{name: "embedding used for the separate output", model: "q4_0", site: "result_output",
+		load: func(d *drill, name string, data []byte) []byte {
+			if name == "token_embd.weight" {
+				d.saved["embd"] = data
+			}
+			if name == "output.weight" {
+				copy(data, d.saved["embd"])
+			}
+			return data
+		}},
+	{name: "logits softcap forgotten", model: "gemma2", op: "softcap", at: -1, site: "result_output",
+		do: func(call) {}},
 }

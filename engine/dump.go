@@ -18,7 +18,8 @@ import (
 // Dump is Capture to an .npz file, in memory that does not grow with the number of tokens, with a manifest inside.
 // version is the program's. The file appears whole or, after an error or where ctx ends, not at all. It returns the
 // sites that were written.
-func (e *Engine) Dump(ctx context.Context, path, version string, tokens []int32, want func(site string) bool) (sites []string, err error) {
+func (e *Engine) Dump(ctx context.Context, path, version string, tokens []int32,
+	want func(site string) bool) (sites []string, err error) {
 	w, err := trace.Create(path)
 	if err != nil {
 		return nil, err
@@ -38,9 +39,10 @@ func (e *Engine) Dump(ctx context.Context, path, version string, tokens []int32,
 	return w.Sites(), w.Finish()
 }
 
-// record runs tokens as a fresh sequence, moves what it captures of each batch to a sink, and returns the weights of the
-// norms as read back from the device, by site; see Capture.
-func (e *Engine) record(ctx context.Context, tokens []int32, want func(site string) bool, to trace.Sink) (map[string][]float32, error) {
+// record runs tokens as a fresh sequence, moves what it captures of each batch to a sink, and returns the weights of
+// the norms as read back from the device, by site; see Capture.
+func (e *Engine) record(ctx context.Context, tokens []int32, want func(site string) bool,
+	to trace.Sink) (map[string][]float32, error) {
 	e.Reset()
 	rec := trace.NewRecorder(e.be, want)
 	defer func() {

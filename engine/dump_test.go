@@ -15,7 +15,8 @@ import (
 	"cera/trace"
 )
 
-// TestDiffGolden dumps every supported model with the tokens that llama.cpp ran, and compares the file with llama.cpp's.
+// TestDiffGolden dumps every supported model with the tokens that llama.cpp ran, and compares the file with
+// llama.cpp's.
 func TestDiffGolden(t *testing.T) {
 	compare := func(t *testing.T, model, npz string) {
 		eachDevice(t, func(t *testing.T, device string) {
@@ -37,7 +38,8 @@ func TestDiffGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !c.Same() || len(c.OnlyB) != 0 || len(c.Sites) != len(want.Sites()) {
-				t.Errorf("first over tolerance %+v; tokens %q; %d of %d sites compared, only in llama.cpp's: %v", c.First, c.Tokens, len(c.Sites), len(want.Sites()), c.OnlyB)
+				t.Errorf("first over tolerance %+v; tokens %q; %d of %d sites compared, only in llama.cpp's: %v",
+					c.First, c.Tokens, len(c.Sites), len(want.Sites()), c.OnlyB)
 			}
 		})
 	}
@@ -82,8 +84,10 @@ func TestDump(t *testing.T) {
 			t.Errorf("NMSE %g against the capture", worst)
 		}
 		m := got.Manifest
-		if m == nil || m.SHA256 != hex.EncodeToString(sum[:]) || m.Model != tiny || m.Version != "v9" || m.Tokens != 12 || m.Device != "cpu" ||
-			m.Norms != norms || !slices.Equal(m.Sites, got.Sites()) || !slices.Equal(sites, got.Sites()) || !slices.Equal(got.Tokens, tokens) {
+		if m == nil || m.SHA256 != hex.EncodeToString(sum[:]) || m.Model != tiny || m.Version != "v9" ||
+			m.Tokens != 12 || m.Device != "cpu" ||
+			m.Norms != norms || !slices.Equal(m.Sites, got.Sites()) || !slices.Equal(sites, got.Sites()) ||
+			!slices.Equal(got.Tokens, tokens) {
 			t.Errorf("manifest %+v of tokens %v", m, got.Tokens)
 		}
 	}

@@ -138,7 +138,8 @@ func ExampleEngine_Capture() {
 // Check what another program captured of a model, without running anything.
 func ExampleCheckTrace() {
 	e := builtIn() // stands for the other program
-	got, err := e.Capture(context.Background(), []int32{1, 2, 3}, func(site string) bool { return site != "ffn_norm-2" })
+	got, err := e.Capture(context.Background(), []int32{1, 2, 3},
+		func(site string) bool { return site != "ffn_norm-2" })
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -153,7 +154,8 @@ func ExampleCheckTrace() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(report.Passed, "passed,", report.Failed, "failed,", report.Missed, "unmeasured, exit code", report.PartialExitCode())
+	fmt.Println(report.Passed, "passed,", report.Failed, "failed,", report.Missed, "unmeasured, exit code",
+		report.PartialExitCode())
 	fmt.Println(report.Sites[5].Norm.Reason)
 	// Output:
 	// 12 passed, 0 failed, 1 unmeasured, exit code 0
@@ -201,7 +203,8 @@ func Example_recorder() {
 		Tokens: []int32{7, 8},
 		Trace:  tr,
 		Sites: []layers.NormSite{{
-			Site: "ffn_norm-0", Op: "my_norm", In: "embd", Delta: "attn_out-0", Stream: "ffn_inp-0", Weight: "norm.weight", Eps: eps,
+			Site: "ffn_norm-0", Op: "my_norm", In: "embd", Delta: "attn_out-0", Stream: "ffn_inp-0",
+			Weight: "norm.weight", Eps: eps,
 		}},
 		FileWeights:   func(string) ([]float32, error) { return []float32{1, 1, 1, 2}, nil },
 		DeviceWeights: rec.Weights(),

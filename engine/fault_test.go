@@ -121,7 +121,8 @@ func TestFaultDrill(t *testing.T) {
 							t.Fatal(err)
 						}
 						if report.ExitCode() != 1 || report.Verdict != check.Fail {
-							t.Fatalf("verdict %v, exit code %d, want a failure and 1", report.Verdict, report.ExitCode())
+							t.Fatalf("verdict %v, exit code %d, want a failure and 1", report.Verdict,
+								report.ExitCode())
 						}
 						if report.First == nil || report.First.Site != site {
 							t.Fatalf("named %+v, want %s", report.First, site)

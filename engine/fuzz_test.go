@@ -12,7 +12,8 @@ import (
 	"cera/tinymodel"
 )
 
-// Whatever a file says: it resolves, or it is refused with an error that names what is wrong, and a look at its elements ends.
+// Whatever a file says: it resolves, or it is refused with an error that names what is wrong, and a look at its
+// elements ends.
 func FuzzResolve(f *testing.F) {
 	for _, arch := range []string{"llama", "gemma2", "qwen3moe", "gpt-oss", "phi3", "stablelm"} {
 		o := tinymodel.For(arch)

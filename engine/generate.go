@@ -11,8 +11,8 @@ import (
 	"cera/tokenizer"
 )
 
-// GenerateOptions says how Generate goes on from a prompt. The zero value takes the likeliest token until the model ends
-// its text or the context is full.
+// GenerateOptions says how Generate goes on from a prompt. The zero value takes the likeliest token until the model
+// ends its text or the context is full.
 type GenerateOptions struct {
 	Max        int               // tokens at most; 0: no limit
 	Sample     sample.Params     // zero: the likeliest token
@@ -24,12 +24,13 @@ type GenerateOptions struct {
 	Keep       int
 }
 
-// Generated is one token. Its text may be empty, where it is part of a character or may be part of a stop text, and then
-// comes with a later token.
+// Generated is one token. Its text may be empty, where it is part of a character or may be part of a stop text, and
+// then comes with a later token.
 type Generated struct {
-	ID      int32                `json:"id"`
-	Text    string               `json:"text"`
-	LogProb float64              `json:"logprob"` // by the model's own softmax; 0 where the device chose, see GenerateOptions.LogProbs
+	ID   int32  `json:"id"`
+	Text string `json:"text"`
+	// by the model's own softmax; 0 where the device chose, see GenerateOptions.LogProbs
+	LogProb float64              `json:"logprob"`
 	Top     []sample.Alternative `json:"top,omitempty"`
 }
 
@@ -49,9 +50,10 @@ func (e *Engine) Tokenizer(o tokenizer.Options) (*tokenizer.Tokenizer, error) {
 	return tokenizer.New(e.file, o)
 }
 
-// Generate makes prompt the sequence, reusing what the cache has of it, and goes on. Each token goes to emit, whose error
-// ends the generation. reused is how many tokens of the prompt were in the cache.
-func (s *Session) Generate(ctx context.Context, tok *tokenizer.Tokenizer, prompt []int32, o GenerateOptions, emit func(Generated) error) (why Finish, reused int, err error) {
+// Generate makes prompt the sequence, reusing what the cache has of it, and goes on. Each token goes to emit, whose
+// error ends the generation. reused is how many tokens of the prompt were in the cache.
+func (s *Session) Generate(ctx context.Context, tok *tokenizer.Tokenizer, prompt []int32, o GenerateOptions,
+	emit func(Generated) error) (why Finish, reused int, err error) {
 	if len(prompt) == 0 {
 		return "", 0, errors.New("the prompt is empty, and the model has no token that begins a text")
 	}
@@ -105,7 +107,8 @@ func (g *generation) run(ctx context.Context, prompt []int32) (Finish, int, erro
 			break
 		}
 		var why Finish
-		if why, err = g.take(Generated{ID: choice.ID, LogProb: choice.LogProb, Top: choice.Top}); err != nil || why != "" {
+		if why, err = g.take(Generated{ID: choice.ID, LogProb: choice.LogProb, Top: choice.Top}); err != nil ||
+			why != "" {
 			return why, reused, err
 		}
 		if why, err = g.room(ctx); err != nil || why != "" {
@@ -126,7 +129,8 @@ func (g *generation) runAhead(ctx context.Context, prompt []int32, d *drawer) (w
 			n = min(n, g.o.Max-g.made)
 		}
 		if n <= 0 { // the prompt fills the context
-			return "", reused, fmt.Errorf("%d tokens do not fit the context of %d with one more: ask for a longer one", g.s.Len()+len(rest), g.s.Ctx())
+			return "", reused, fmt.Errorf("%d tokens do not fit the context of %d with one more: ask for a longer one",
+				g.s.Len()+len(rest), g.s.Ctx())
 		}
 		before := g.s.Len() + len(rest) // tokens in the cache once the next is chosen
 		var failed error
@@ -201,8 +205,8 @@ func (g *generation) flush() error {
 	return nil
 }
 
-// keep forgets what the sequence does not begin with as tokens do, and returns how many of them stay. The last of tokens
-// never stays: it has to be run.
+// keep forgets what the sequence does not begin with as tokens do, and returns how many of them stay. The last of
+// tokens never stays: it has to be run.
 func (s *Session) keep(tokens []int32) (reused int) {
 	for reused < min(len(s.tokens), len(tokens)-1) && s.tokens[reused] == tokens[reused] {
 		reused++

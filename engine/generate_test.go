@@ -27,7 +27,8 @@ func stories(t *testing.T, o engine.Options) (*engine.Engine, *tokenizer.Tokeniz
 }
 
 // generated runs Generate and collects the text.
-func generated(t *testing.T, s *engine.Session, tok *tokenizer.Tokenizer, prompt string, o engine.GenerateOptions) (text string, ids []int32, why engine.Finish) {
+func generated(t *testing.T, s *engine.Session, tok *tokenizer.Tokenizer, prompt string,
+	o engine.GenerateOptions) (text string, ids []int32, why engine.Finish) {
 	t.Helper()
 	tokens := tok.Encode(prompt, tokenizer.EncodeOptions{AddSpecial: true})
 	why, _, err := s.Generate(ctx, tok, tokens, o, func(g engine.Generated) error {
@@ -53,8 +54,8 @@ func session(t *testing.T, e *engine.Engine, ctx int) *engine.Session {
 	return s
 }
 
-// TestGenerateStory compares 200 greedy steps from an empty prompt with the published text, by the device's own choice and
-// by the host's.
+// TestGenerateStory compares 200 greedy steps from an empty prompt with the published text, by the device's own choice
+// and by the host's.
 func TestGenerateStory(t *testing.T) {
 	want, err := os.ReadFile(shared(t, "golden/reference/stories260K-expected-200-steps.txt"))
 	if err != nil {
@@ -103,10 +104,12 @@ func TestGenerateAhead(t *testing.T) {
 					want, wantIDs, wantWhy := generated(t, host, tok, prompt, o)
 					o.LogProbs = false
 					if got != want || !slices.Equal(ids, wantIDs) || why != wantWhy {
-						t.Errorf("%s, %q, shift %v: %s\n%s\nwant, as the host chooses, %s\n%s", name, prompt, o.Shift, why, got, wantWhy, want)
+						t.Errorf("%s, %q, shift %v: %s\n%s\nwant, as the host chooses, %s\n%s", name, prompt, o.Shift,
+							why, got, wantWhy, want)
 					}
 					if !slices.Equal(ahead.Tokens(), host.Tokens()) {
-						t.Errorf("%s, %q, shift %v: the cache has %v, want %v", name, prompt, o.Shift, ahead.Tokens(), host.Tokens())
+						t.Errorf("%s, %q, shift %v: the cache has %v, want %v", name, prompt, o.Shift, ahead.Tokens(),
+							host.Tokens())
 					}
 				}
 			}
@@ -114,15 +117,16 @@ func TestGenerateAhead(t *testing.T) {
 	})
 }
 
-// TestGenerateSame says where the text must be that of a fresh run: whatever the batches, whatever of the prompt the cache
-// has, whatever ran on the session before.
+// TestGenerateSame says where the text must be that of a fresh run: whatever the batches, whatever of the prompt the
+// cache has, whatever ran on the session before.
 func TestGenerateSame(t *testing.T) {
 	eachDevice(t, func(t *testing.T, device string) {
 		e, tok := stories(t, engine.Options{Device: device})
 		small, _ := stories(t, engine.Options{Device: device, UBatch: 5})
 		const prompt = "Once upon a time, there was a big dog named Max. Max liked to"
 		for name, p := range map[string]sample.Params{
-			"greedy": {}, "drawn": {Temperature: 0.8, TopK: 40, TopP: 0.95, Seed: 7, RepeatLastN: 64, RepeatPenalty: 1.1},
+			"greedy": {}, "drawn": {Temperature: 0.8, TopK: 40, TopP: 0.95, Seed: 7, RepeatLastN: 64,
+				RepeatPenalty: 1.1},
 		} {
 			o := engine.GenerateOptions{Max: 60, Sample: p}
 			if device == "gpu" && !full() {
@@ -149,14 +153,15 @@ func TestGenerateSame(t *testing.T) {
 	})
 }
 
-// TestGenerateShift runs past the context: what stays is computed again, so that the text goes on as after a fresh run over
-// it.
+// TestGenerateShift runs past the context: what stays is computed again, so that the text goes on as after a fresh run
+// over it.
 func TestGenerateShift(t *testing.T) {
 	eachDevice(t, func(t *testing.T, device string) {
 		e, tok := stories(t, engine.Options{Device: device})
 		for name, p := range map[string]sample.Params{"device": {}, "host": {TopLogProbs: 1}} {
 			s := session(t, e, 32)
-			_, ids, why := generated(t, s, tok, "Once upon a time", engine.GenerateOptions{Max: 100, Sample: p, Keep: 1, Shift: true, IgnoreEnd: true})
+			_, ids, why := generated(t, s, tok, "Once upon a time",
+				engine.GenerateOptions{Max: 100, Sample: p, Keep: 1, Shift: true, IgnoreEnd: true})
 			if len(ids) != 100 || why != engine.FinishLength {
 				t.Fatalf("%s: %d tokens, %s", name, len(ids), why)
 			}
@@ -176,7 +181,8 @@ func TestGenerateShift(t *testing.T) {
 			if n := nmse(logits, fresh); !(n <= 1e-12) {
 				t.Errorf("%s: NMSE %.3g after shifts against a fresh run", name, n)
 			}
-			if _, ids, why := generated(t, session(t, e, 32), tok, "Once upon a time", engine.GenerateOptions{Sample: p, IgnoreEnd: true}); why != engine.FinishContext ||
+			if _, ids, why := generated(t, session(t, e, 32), tok, "Once upon a time",
+				engine.GenerateOptions{Sample: p, IgnoreEnd: true}); why != engine.FinishContext ||
 				len(ids)+len(tok.Encode("Once upon a time", tokenizer.EncodeOptions{AddSpecial: true})) != 33 {
 				t.Errorf("%s, without shifts: %d tokens, %s", name, len(ids), why)
 			}
@@ -190,7 +196,8 @@ func TestGenerateStop(t *testing.T) {
 	for _, stop := range []string{"Lily", " girl named Li", "outside in", ".", "e park. O", "Once"} {
 		for name, p := range map[string]sample.Params{"device": {}, "host": {TopLogProbs: 1}} {
 			s := session(t, e, 0)
-			text, ids, why := generated(t, s, tok, "", engine.GenerateOptions{Max: 60, Sample: p, Stop: []string{"never", stop, ""}})
+			text, ids, why := generated(t, s, tok, "",
+				engine.GenerateOptions{Max: 60, Sample: p, Stop: []string{"never", stop, ""}})
 			if want := full[:strings.Index(full, stop)]; text != want || why != engine.FinishStop {
 				t.Errorf("%s, stop at %q: %q, %s, want %q", name, stop, text, why, want)
 			}
@@ -200,7 +207,9 @@ func TestGenerateStop(t *testing.T) {
 		}
 	}
 	// What is held back for a stop text that does not come is not lost.
-	if text, _, why := generated(t, session(t, e, 0), tok, "", engine.GenerateOptions{Max: 60, Stop: []string{full[len(full)-3:] + "!!"}}); text != full || why != engine.FinishLength {
+	if text, _, why := generated(t, session(t, e, 0), tok, "",
+		engine.GenerateOptions{Max: 60, Stop: []string{full[len(full)-3:] + "!!"}}); text != full ||
+		why != engine.FinishLength {
 		t.Errorf("%q, %s, want %q", text, why, full)
 	}
 }
@@ -212,17 +221,19 @@ func TestGenerateCancel(t *testing.T) {
 		for name, p := range map[string]sample.Params{"device": {}, "host": {TopLogProbs: 1}} {
 			cancelled, cancel := context.WithCancel(ctx)
 			n := 0
-			why, _, err := session(t, e, 0).Generate(cancelled, tok, []int32{1}, engine.GenerateOptions{Sample: p}, func(engine.Generated) error {
-				if n++; n == 5 {
-					cancel()
-				}
-				return nil
-			})
+			why, _, err := session(t, e, 0).Generate(cancelled, tok, []int32{1}, engine.GenerateOptions{Sample: p},
+				func(engine.Generated) error {
+					if n++; n == 5 {
+						cancel()
+					}
+					return nil
+				})
 			if err != nil || why != engine.FinishCancel || n < 5 || n > 20 {
 				t.Errorf("%s: %s after %d tokens, %v", name, why, n, err)
 			}
 			broken := errors.New("broken pipe")
-			if _, _, err := session(t, e, 0).Generate(ctx, tok, []int32{1}, engine.GenerateOptions{Sample: p}, func(engine.Generated) error { return broken }); !errors.Is(err, broken) {
+			if _, _, err := session(t, e, 0).Generate(ctx, tok, []int32{1}, engine.GenerateOptions{Sample: p},
+				func(engine.Generated) error { return broken }); !errors.Is(err, broken) {
 				t.Errorf("%s: error %v, want that of emit", name, err)
 			}
 		}
@@ -245,10 +256,11 @@ func TestGenerateMany(t *testing.T) {
 		for i, p := range prompts {
 			s := session(t, e, 64)
 			wg.Go(func() {
-				_, _, err := s.Generate(ctx, tok, tok.Encode(p, tokenizer.EncodeOptions{AddSpecial: true}), o, func(g engine.Generated) error {
-					got[i] += g.Text
-					return nil
-				})
+				_, _, err := s.Generate(ctx, tok, tok.Encode(p, tokenizer.EncodeOptions{AddSpecial: true}), o,
+					func(g engine.Generated) error {
+						got[i] += g.Text
+						return nil
+					})
 				if err != nil {
 					t.Error(err)
 				}
@@ -272,7 +284,9 @@ func TestGenerateLong(t *testing.T) {
 		return m.HeapAlloc
 	}
 	run := func(n int) {
-		_, _, err := s.Generate(ctx, tok, []int32{1}, engine.GenerateOptions{Max: n, Shift: true, IgnoreEnd: true, Keep: 1}, func(engine.Generated) error { return nil })
+		_, _, err := s.Generate(ctx, tok, []int32{1},
+			engine.GenerateOptions{Max: n, Shift: true, IgnoreEnd: true, Keep: 1},
+			func(engine.Generated) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}

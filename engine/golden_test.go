@@ -15,8 +15,8 @@ import (
 	"cera/trace"
 )
 
-// goldenNMSE is the project's target against llama.cpp, which computes in float32 in another order. Its GELU goes through
-// a table of half floats: after that activation the target is geluNMSE.
+// goldenNMSE is the project's target against llama.cpp, which computes in float32 in another order. Its GELU goes
+// through a table of half floats: after that activation the target is geluNMSE.
 const (
 	goldenNMSE = 1e-10
 	geluNMSE   = 1e-5
@@ -93,7 +93,8 @@ func beforeFirstMLP(site string) bool {
 	if !strings.HasSuffix(site, "-0") {
 		return site == layers.SiteEmbd || site == layers.SiteInpScaled
 	}
-	return !strings.HasPrefix(site, "ffn_out") && !strings.HasPrefix(site, "ffn_post_norm") && !strings.HasPrefix(site, "l_out")
+	return !strings.HasPrefix(site, "ffn_out") && !strings.HasPrefix(site, "ffn_post_norm") &&
+		!strings.HasPrefix(site, "l_out")
 }
 
 // sameTop compares the most likely token after every position.

@@ -12,12 +12,14 @@ import (
 	"cera/weights"
 )
 
-// KernelShape returns the shape that kernels are measured in: of a published model, "1B" or "8B", or of the model in a file.
+// KernelShape returns the shape that kernels are measured in: of a published model, "1B" or "8B", or of the model in a
+// file.
 func KernelShape(model string) (kernelbench.Shape, error) {
 	if s, err := tinymodel.ShapeByName(model); err == nil {
 		if _, err := os.Stat(model); err != nil {
 			return kernelbench.Shape{
-				Name: s.Name, Dim: s.Dim, FF: s.FF, Heads: s.Heads, KVHeads: s.KVHeads, HeadDim: s.HeadDim, Vocab: s.Vocab,
+				Name: s.Name, Dim: s.Dim, FF: s.FF, Heads: s.Heads, KVHeads: s.KVHeads, HeadDim: s.HeadDim,
+				Vocab: s.Vocab,
 			}, nil
 		}
 	}

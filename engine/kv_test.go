@@ -12,8 +12,8 @@ import (
 	"cera/engine"
 )
 
-// TestHalfKV checks every norm and every op of every architecture with a KV cache of halves, in batches and token by token;
-// what a probe sees of the cache are halves, and not all of them what they would be in a cache of f32.
+// TestHalfKV checks every norm and every op of every architecture with a KV cache of halves, in batches and token by
+// token; what a probe sees of the cache are halves, and not all of them what they would be in a cache of f32.
 func TestHalfKV(t *testing.T) {
 	files, err := filepath.Glob("../testdata/archs/*.gguf")
 	if err != nil || len(files) < 20 {
@@ -40,7 +40,8 @@ func TestHalfKV(t *testing.T) {
 					t.Fatal(err)
 				}
 				full := open(t, file, engine.Options{Device: device, UBatch: 5})
-				want, err := full.Capture(ctx, tokens, func(site string) bool { return strings.HasPrefix(site, "cache_") })
+				want, err := full.Capture(ctx, tokens,
+					func(site string) bool { return strings.HasPrefix(site, "cache_") })
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -57,7 +58,8 @@ func TestHalfKV(t *testing.T) {
 						if math.Float32bits(v)&0x1fff != 0 && math.Abs(float64(v)) >= 0x1p-14 {
 							t.Fatalf("%s, value %d: %g is no half", site, i, v)
 						}
-						if d := math.Abs(float64(v - floats[i])); d > math.Max(0x1p-11*math.Abs(float64(floats[i])), 0x1p-25) {
+						if d := math.Abs(float64(v - floats[i])); d > math.Max(0x1p-11*math.Abs(float64(floats[i])),
+							0x1p-25) {
 							t.Fatalf("%s, value %d: %g, %g in a cache of f32", site, i, v, floats[i])
 						}
 					}
@@ -67,7 +69,8 @@ func TestHalfKV(t *testing.T) {
 	})
 }
 
-// TestHalfKVDecodes generates with a cache of halves on the device, step by step and in steps recorded once: the same tokens.
+// TestHalfKVDecodes generates with a cache of halves on the device, step by step and in steps recorded once: the same
+// tokens.
 func TestHalfKVDecodes(t *testing.T) {
 	eachDevice(t, func(t *testing.T, device string) {
 		e := open(t, "../testdata/archs/llama.gguf", engine.Options{Device: device, KV: backend.F16})

@@ -19,8 +19,8 @@ type OpFilter struct {
 	Sites    []string // globs of path.Match; empty takes all
 }
 
-// takes says whether the filter takes an op of a block; what comes before or after the blocks goes with the first or the
-// last.
+// takes says whether the filter takes an op of a block; what comes before or after the blocks goes with the first or
+// the last.
 func (f OpFilter) takes(op layers.OpSite, block int) bool {
 	if f.To > 0 && (block < f.From || block >= f.To) {
 		return false
@@ -59,7 +59,8 @@ func (e *Engine) opSites(filter OpFilter) []string {
 }
 
 // checkOps runs tokens once for every block and adds the outcome of its ops to a report.
-func (e *Engine) checkOps(ctx context.Context, tokens []int32, filter OpFilter, report *check.Report, reference *trace.Trace) error {
+func (e *Engine) checkOps(ctx context.Context, tokens []int32, filter OpFilter, report *check.Report,
+	reference *trace.Trace) error {
 	chosen := e.chosen(filter)
 	if len(chosen) == 0 {
 		return fmt.Errorf("no op is in blocks %d to %d with sites %v", filter.From, filter.To-1, filter.Sites)
@@ -88,7 +89,8 @@ func (e *Engine) checkOps(ctx context.Context, tokens []int32, filter OpFilter, 
 }
 
 // checkBlock checks ops that stand together.
-func (e *Engine) checkBlock(ctx context.Context, tokens []int32, ops []layers.OpSite, reference *trace.Trace) ([]check.OpReport, error) {
+func (e *Engine) checkBlock(ctx context.Context, tokens []int32, ops []layers.OpSite,
+	reference *trace.Trace) ([]check.OpReport, error) {
 	var names []string
 	for _, op := range ops {
 		names = append(append(names, op.Site), op.In...)

@@ -22,8 +22,8 @@ func TestOpsPass(t *testing.T) {
 					if report.Verdict != check.Pass || report.First != nil {
 						t.Errorf("%s norms: verdict %v, first %+v", norms, report.Verdict, report.First)
 					}
-					// Embedding and head, and a block's 4 projections of attention, 2 ropes, 2 stores, attention, 3 matmuls
-					// and the activation of its MLP.
+					// Embedding and head, and a block's 4 projections of attention, 2 ropes, 2 stores, attention, 3
+					// matmuls and the activation of its MLP.
 					if want := 2 + 13*e.Config().Layers; len(report.Ops) != want {
 						t.Errorf("%s norms: %d ops were checked, want %d", norms, len(report.Ops), want)
 					}
@@ -31,7 +31,8 @@ func TestOpsPass(t *testing.T) {
 					for _, op := range report.Ops {
 						worst = max(worst, float64(op.Local.Ratio))
 						if op.Local.Verdict != check.Pass || op.Drift.Verdict != check.Pass {
-							t.Errorf("%s norms: %s: local %v %s, drift %v %s", norms, op.Site, op.Local.Verdict, op.Local.Reason, op.Drift.Verdict, op.Drift.Reason)
+							t.Errorf("%s norms: %s: local %v %s, drift %v %s", norms, op.Site, op.Local.Verdict,
+								op.Local.Reason, op.Drift.Verdict, op.Drift.Reason)
 						}
 					}
 					t.Logf("%s norms: worst error over bound %.2g", norms, worst)

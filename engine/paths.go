@@ -13,8 +13,8 @@ const defaultChunk = 7
 
 // CheckPaths runs the same tokens as one batch, in chunks, and token by token, on the device and the weights that are
 // loaded, checks the norms of each path as Check does, and compares the paths site by site. chunk is the size of the
-// chunks, at least 2 and less than the number of tokens; 0 takes 7, or less for few tokens. Where something differs, the
-// blocks around it run again on every path with every op captured.
+// chunks, at least 2 and less than the number of tokens; 0 takes 7, or less for few tokens. Where something differs,
+// the blocks around it run again on every path with every op captured.
 //
 // The sequence and the KV cache of e stay as they are.
 func (e *Engine) CheckPaths(ctx context.Context, tokens []int32, drift Drift, chunk int) (*check.PathsReport, error) {
@@ -82,7 +82,8 @@ func (e *Engine) paths(tokens []int32, chunk int) ([]check.Path, error) {
 	case n > e.main.Ctx():
 		return nil, fmt.Errorf("%d tokens do not fit the context of %d: ask for a longer one", n, e.main.Ctx())
 	case chunk != 0 && (chunk < 2 || chunk >= n):
-		return nil, fmt.Errorf("chunks of %d tokens: expected 2 to %d, as one batch takes all %d and the tokens run one by one too", chunk, n-1, n)
+		return nil, fmt.Errorf("chunks of %d tokens: expected 2 to %d, as one batch takes all %d and the tokens run "+
+			"one by one too", chunk, n-1, n)
 	case chunk == 0:
 		chunk = min(defaultChunk, (n+1)/2)
 	}

@@ -37,7 +37,8 @@ func TestChunks(t *testing.T) {
 				worst := sameTrace(t, got.Trace, whole.Trace, within(1e-12))
 				t.Logf("%s norms, chunks of %d: largest NMSE %.2g", norms, ubatch, worst)
 				if device == "cpu" && worst != 0 {
-					t.Errorf("%s norms, chunks of %d: the cpu's sums do not depend on the batch, yet NMSE is %g", norms, ubatch, worst)
+					t.Errorf("%s norms, chunks of %d: the cpu's sums do not depend on the batch, yet NMSE is %g", norms,
+						ubatch, worst)
 				}
 			}
 		}
@@ -67,8 +68,10 @@ func TestProbes(t *testing.T) {
 					t.Fatal(err)
 				}
 				for i := range plain {
-					if math.Float32bits(plain[i]) != math.Float32bits(probed[i]) || math.Float32bits(plain[i]) != math.Float32bits(again[i]) {
-						t.Fatalf("%s norms, run %d, logit %d: %g without probes, %g with, %g again", norms, run, i, plain[i], probed[i], again[i])
+					if math.Float32bits(plain[i]) != math.Float32bits(probed[i]) ||
+						math.Float32bits(plain[i]) != math.Float32bits(again[i]) {
+						t.Fatalf("%s norms, run %d, logit %d: %g without probes, %g with, %g again", norms, run, i,
+							plain[i], probed[i], again[i])
 					}
 				}
 			}
@@ -222,8 +225,8 @@ func (d *decodeFault) GatedMatMul(dst, gate, up, x backend.Tensor, wGate, wUp ba
 	backend.MatMulThenAct(d, dst, gate, up, x, wGate, wUp, act)
 }
 
-// TestCheckPathsFaults: a fault of one path alone is found even without a reference run, and the path, the token and the
-// op are named. Each norm is right in itself.
+// TestCheckPathsFaults: a fault of one path alone is found even without a reference run, and the path, the token and
+// the op are named. Each norm is right in itself.
 func TestCheckPathsFaults(t *testing.T) {
 	for _, c := range []struct {
 		how         string
@@ -251,8 +254,10 @@ func TestCheckPathsFaults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.Verdict != check.Fail || r.First == nil || r.First.Path != c.path || r.First.Site != c.site || r.First.Token != c.token {
-				t.Fatalf("%s, first difference %+v, want %s of %q at token %d", r.Verdict, r.First, c.site, c.path, c.token)
+			if r.Verdict != check.Fail || r.First == nil || r.First.Path != c.path || r.First.Site != c.site ||
+				r.First.Token != c.token {
+				t.Fatalf("%s, first difference %+v, want %s of %q at token %d", r.Verdict, r.First, c.site, c.path,
+					c.token)
 			}
 			for _, p := range r.Paths {
 				switch first := p.Report.First; {
@@ -309,12 +314,14 @@ func TestCheckPathsSizes(t *testing.T) {
 			t.Errorf("%d tokens in chunks of %d: paths %v, want %v; %s", c.tokens, c.chunk, got, c.paths, r.Verdict)
 		}
 	}
-	if _, err := e.CheckPaths(ctx, []int32{1, 99}, engine.DriftOff, 0); err == nil || !strings.Contains(err.Error(), "vocabulary of 64") {
+	if _, err := e.CheckPaths(ctx, []int32{1, 99}, engine.DriftOff, 0); err == nil ||
+		!strings.Contains(err.Error(), "vocabulary of 64") {
 		t.Errorf("an id that is not in the vocabulary: %v", err)
 	}
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := e.CheckPaths(cancelled, engine.DefaultTokens(64, 4), engine.DriftOff, 0); !errors.Is(err, context.Canceled) {
+	if _, err := e.CheckPaths(cancelled, engine.DefaultTokens(64, 4), engine.DriftOff, 0); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("after a cancel: %v", err)
 	}
 }

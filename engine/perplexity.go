@@ -18,9 +18,10 @@ type Perplexity struct {
 	Chunks     int
 }
 
-// Perplexity cuts tokens into chunks and scores the second half of each, as llama.cpp does: a chunk begins with the token
-// that begins a text, where the tokenizer adds one. What is left at the end is not scored.
-func (e *Engine) Perplexity(ctx context.Context, tokens []int32, chunk int, tok *tokenizer.Tokenizer, progress func(name string, done, all int64)) (*Perplexity, error) {
+// Perplexity cuts tokens into chunks and scores the second half of each, as llama.cpp does: a chunk begins with the
+// token that begins a text, where the tokenizer adds one. What is left at the end is not scored.
+func (e *Engine) Perplexity(ctx context.Context, tokens []int32, chunk int, tok *tokenizer.Tokenizer,
+	progress func(name string, done, all int64)) (*Perplexity, error) {
 	chunks := len(tokens) / chunk
 	if chunks == 0 {
 		return nil, fmt.Errorf("%d tokens, expected at least one chunk of %d", len(tokens), chunk)

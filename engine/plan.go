@@ -15,7 +15,8 @@ import (
 // PlanSchema names the form of Plan's JSON.
 const PlanSchema = "cera-plan-1"
 
-// Plan says how much memory a model takes on a device with one sequence, before anything is uploaded. Sizes are in bytes.
+// Plan says how much memory a model takes on a device with one sequence, before anything is uploaded. Sizes are in
+// bytes.
 type Plan struct {
 	Schema      string       `json:"schema"`
 	Model       string       `json:"model"`
@@ -42,8 +43,10 @@ type MemoryError struct{ Plan *Plan }
 
 func (e *MemoryError) Error() string {
 	p := e.Plan
-	text := fmt.Sprintf("%s needs %s on %s (weights %s, KV cache of %d positions %s, activations %s, working memory up to %s), "+
-		"the budget is %s", p.Model, Size(p.Need()), p.Device.Adapter, Size(p.Weights), p.Ctx, Size(p.KV), Size(p.Activations),
+	text := fmt.Sprintf("%s needs %s on %s (weights %s, KV cache of %d positions %s, activations %s, working memory "+
+		"up to %s), "+
+		"the budget is %s", p.Model, Size(p.Need()), p.Device.Adapter, Size(p.Weights), p.Ctx, Size(p.KV),
+		Size(p.Activations),
 		Size(p.Working), Size(p.Budget))
 	return text + "; what would do: " + strings.Join(p.Advice, ", or ")
 }
@@ -97,7 +100,8 @@ func plan(f *gguf.File, r *Resolved, be backend.Backend, o Options) (*Plan, erro
 	ubatch, ctx := o.shape(r.Config)
 	p := &planner{file: f, r: r, be: be, o: o, ubatch: ubatch}
 	out := &Plan{
-		Schema: PlanSchema, Model: f.Path, Device: be.Info(), Ctx: ctx, UBatch: ubatch, KVType: strings.ToLower(o.KV.String()), Fits: true,
+		Schema: PlanSchema, Model: f.Path, Device: be.Info(), Ctx: ctx, UBatch: ubatch,
+		KVType: strings.ToLower(o.KV.String()), Fits: true,
 	}
 	var err error
 	if out.Weights, out.Loading, err = p.weights(p.held); err != nil {
@@ -107,9 +111,11 @@ func plan(f *gguf.File, r *Resolved, be backend.Backend, o Options) (*Plan, erro
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Path, err)
 	}
-	for _, t := range []sized{s.largest, {fmt.Sprintf("%s of %d positions", s.rows.name, ctx), s.rows.bytes * int64(ctx)}} {
+	for _, t := range []sized{s.largest,
+		{fmt.Sprintf("%s of %d positions", s.rows.name, ctx), s.rows.bytes * int64(ctx)}} {
 		if most := be.Info().MaxBytes; most > 0 && t.bytes > most {
-			return nil, deviceError(&gpu.LimitError{What: t.name, Limit: "maxStorageBufferBindingSize", Need: t.bytes, Have: most})
+			return nil, deviceError(&gpu.LimitError{What: t.name, Limit: "maxStorageBufferBindingSize", Need: t.bytes,
+				Have: most})
 		}
 	}
 	out.KV, out.Activations, out.Working = s.kv, s.other, p.working(ctx)
@@ -193,7 +199,8 @@ func (p *planner) working(ctx int) int64 {
 		heads = max(heads, s.Heads)
 	}
 	return h.WorkingBytes(gpu.Work{
-		Rows: min(p.ubatch, ctx), Positions: ctx, Heads: heads, HeadDim: c.HeadDim, ReadWords: max(c.Vocab, min(p.ubatch, ctx)*c.Vocab, ctx), Vocab: c.Vocab,
+		Rows: min(p.ubatch, ctx), Positions: ctx, Heads: heads, HeadDim: c.HeadDim,
+		ReadWords: max(c.Vocab, min(p.ubatch, ctx)*c.Vocab, ctx), Vocab: c.Vocab,
 	})
 }
 

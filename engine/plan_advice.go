@@ -9,8 +9,8 @@ import (
 	"cera/weights"
 )
 
-// advice lists what would fit the budget of a plan that does not: a shorter context, a cache of halves, smaller weights, the
-// cpu.
+// advice lists what would fit the budget of a plan that does not: a shorter context, a cache of halves, smaller
+// weights, the cpu.
 func (p *planner) advice(out *Plan) ([]string, error) {
 	var list []string
 	for _, kv := range []backend.Format{p.o.KV, backend.F16} {

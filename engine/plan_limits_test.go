@@ -10,8 +10,8 @@ import (
 	"cera/gpu"
 )
 
-// TestGoldenLimits runs models on devices that have no more than WebGPU promises, and less: the numbers are llama.cpp's, or the
-// limit is named.
+// TestGoldenLimits runs models on devices that have no more than WebGPU promises, and less: the numbers are
+// llama.cpp's, or the limit is named.
 func TestGoldenLimits(t *testing.T) {
 	needDevice(t, "gpu")
 	for _, c := range []struct {
@@ -21,7 +21,8 @@ func TestGoldenLimits(t *testing.T) {
 	}{
 		{"default", []string{"llama", "llama-odd", "mixtral", "gemma3", "gpt-oss", "phi3", "stablelm"}, ""},
 		{"default,threads=128,binding=67108864", []string{"llama", "llama-odd", "qwen3moe"}, ""},
-		{"default,threads=64,binding=67108864,buffer=67108864", []string{"llama", "mixtral", "stablelm", "gpt-oss"}, ""},
+		{"default,threads=64,binding=67108864,buffer=67108864", []string{"llama", "mixtral", "stablelm", "gpt-oss"},
+			""},
 		{"binding=8192,buffer=8192", []string{"llama", "mixtral", "qwen2"}, ""},
 		{"default,buffers=4", []string{"llama"}, "maxStorageBuffersPerShaderStage"},
 		{"binding=256", []string{"llama"}, "maxStorageBufferBindingSize"},
@@ -33,7 +34,8 @@ func TestGoldenLimits(t *testing.T) {
 				want := readTrace(t, filepath.Join("../testdata/golden", model+".npz"))
 				var got *engine.Captured
 				// A short context, so that no tensor but the embedding and the output is larger than a tiny binding.
-				e, err := engine.Open(filepath.Join("../testdata/archs", model+".gguf"), engine.Options{Device: "gpu", Ctx: 16, UBatch: 12})
+				e, err := engine.Open(filepath.Join("../testdata/archs", model+".gguf"),
+					engine.Options{Device: "gpu", Ctx: 16, UBatch: 12})
 				if err == nil {
 					got, err = e.Capture(ctx, want.Tokens, everySite)
 					e.Close()

@@ -16,8 +16,8 @@ import (
 	"cera/layers"
 )
 
-// TestPlan compares plans with what the device then holds, byte by byte: matrices, norms, caches and activations are exact,
-// and the device's own working memory is within its bound after prefill and decoding.
+// TestPlan compares plans with what the device then holds, byte by byte: matrices, norms, caches and activations are
+// exact, and the device's own working memory is within its bound after prefill and decoding.
 func TestPlan(t *testing.T) {
 	needDevice(t, "gpu")
 	type run struct {
@@ -25,7 +25,8 @@ func TestPlan(t *testing.T) {
 		o     engine.Options
 	}
 	var runs []run
-	for _, model := range []string{"llama", "llama-odd", "mixtral", "qwen3moe", "gemma3", "gpt-oss", "phi3", "stablelm", "llama3-ropefreqs"} {
+	for _, model := range []string{"llama", "llama-odd", "mixtral", "qwen3moe", "gemma3", "gpt-oss", "phi3", "stablelm",
+		"llama3-ropefreqs"} {
 		runs = append(runs,
 			run{model, engine.Options{}},
 			run{model, engine.Options{UBatch: 7, Ctx: 50, KV: backend.F16}},
@@ -145,7 +146,8 @@ func TestBudget(t *testing.T) {
 	// The context that is named fits, and one more does not.
 	_, after, _ := strings.Cut(text, "--ctx ")
 	var longest int
-	if _, err := fmt.Sscan(strings.TrimRight(strings.Fields(after)[0], ","), &longest); err != nil || longest < 1 || longest >= o.Ctx {
+	if _, err := fmt.Sscan(strings.TrimRight(strings.Fields(after)[0], ","), &longest); err != nil || longest < 1 ||
+		longest >= o.Ctx {
 		t.Fatalf("%q: context %d, %v", text, longest, err)
 	}
 	o.Ctx = longest
@@ -163,7 +165,8 @@ func TestBudget(t *testing.T) {
 	small := planOf(t, path, o)
 	o.GPUMemory = small.Total - small.Weights*2/5
 	p := planOf(t, path, o)
-	if text := strings.Join(p.Advice, "; "); p.Fits || !strings.Contains(text, "weights in F16") || strings.Contains(text, "--ctx") {
+	if text := strings.Join(p.Advice, "; "); p.Fits || !strings.Contains(text, "weights in F16") ||
+		strings.Contains(text, "--ctx") {
 		t.Errorf("advice %q", text)
 	}
 	if data, err := json.Marshal(p); err != nil || !strings.Contains(string(data), `"schema":"cera-plan-1"`) {
@@ -175,9 +178,10 @@ func TestBudget(t *testing.T) {
 func TestPlanNamesTheLimit(t *testing.T) {
 	needDevice(t, "gpu")
 	t.Setenv("CERA_LIMITS", "binding=65536")
-	_, err := engine.Open("../testdata/archs/llama.gguf", engine.Options{Device: "gpu", Ctx: 4096, UBatch: 16, Progress: func(string, int64, int64) {
-		t.Error("something was uploaded")
-	}})
+	_, err := engine.Open("../testdata/archs/llama.gguf",
+		engine.Options{Device: "gpu", Ctx: 4096, UBatch: 16, Progress: func(string, int64, int64) {
+			t.Error("something was uploaded")
+		}})
 	var limit *gpu.LimitError
 	if !errors.As(err, &limit) || !strings.Contains(err.Error(), "cache") || limit.Have != 65536 {
 		t.Errorf("found %v, expected that the cache is larger than a binding", err)
@@ -200,8 +204,9 @@ func planOf(t *testing.T, path string, o engine.Options) *engine.Plan {
 
 func TestSize(t *testing.T) {
 	for bytes, want := range map[int64]string{
-		0: "0 B", 999: "999 B", 1000: "0.98 KiB", 1536: "1.50 KiB", 15 << 10: "15.0 KiB", 150 << 20: "150 MiB", 7 << 30: "7.00 GiB",
-		10238: "10.0 KiB", 10234: "9.99 KiB", 102390: "100 KiB", 102340: "99.9 KiB", math.MaxInt64: "8388608 TiB",
+		0: "0 B", 999: "999 B", 1000: "0.98 KiB", 1536: "1.50 KiB", 15 << 10: "15.0 KiB", 150 << 20: "150 MiB",
+		7 << 30: "7.00 GiB",
+		10238:   "10.0 KiB", 10234: "9.99 KiB", 102390: "100 KiB", 102340: "99.9 KiB", math.MaxInt64: "8388608 TiB",
 	} {
 		if got := engine.Size(bytes); got != want {
 			t.Errorf("%d: found %q, expected %q", bytes, got, want)

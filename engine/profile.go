@@ -74,9 +74,9 @@ type ProfileEvent struct {
 // runsAlone is how often the same work runs without a profile; the median counts.
 const runsAlone = 3
 
-// Profile runs the tests of a benchmark with every command timed by the device, each after a run that warms up. Timed commands
-// have a pass of their own, which makes the gaps longer than they are: Plain says what the same work takes without. The error is a
-// DeviceError around ErrNoProfile where the device has no timestamps.
+// Profile runs the tests of a benchmark with every command timed by the device, each after a run that warms up. Timed
+// commands have a pass of their own, which makes the gaps longer than they are: Plain says what the same work takes
+// without. The error is a DeviceError around ErrNoProfile where the device has no timestamps.
 func (e *Engine) Profile(ctx context.Context, o BenchOptions, progress func(test string)) ([]*Profile, error) {
 	be, ok := e.be.(profiler)
 	if !ok {

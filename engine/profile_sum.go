@@ -114,8 +114,8 @@ func (t benchTest) position(pass, ubatch int) int {
 	return max(0, pass) * ubatch
 }
 
-// cost returns the bytes that ops of one dispatch or a few must move, what they hand to each other left out, and the operations
-// of their products. words are the sizes of the sites, pos is the first position.
+// cost returns the bytes that ops of one dispatch or a few must move, what they hand to each other left out, and the
+// operations of their products. words are the sizes of the sites, pos is the first position.
 func (e *Engine) cost(ops []layers.OpSite, words map[string]int, pos int) (bytes, flops float64) {
 	made, read, held := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, o := range ops {

@@ -80,7 +80,8 @@ func TestProfileNamesEveryOp(t *testing.T) {
 						case !ok:
 							t.Errorf("%s, pass %d: %s, %s, is missing", p.Test, pass, s.Site, s.Op)
 						case layer != s.Layer:
-							t.Errorf("%s, pass %d: %s is in layer %d, expected %d", p.Test, pass, s.Site, layer, s.Layer)
+							t.Errorf("%s, pass %d: %s is in layer %d, expected %d", p.Test, pass, s.Site, layer,
+								s.Layer)
 						}
 						delete(seen[pass], s.Site)
 					}
@@ -107,7 +108,8 @@ func checkSums(t *testing.T, p *Profile) {
 	commands, end := 0, 0.0
 	for i, ev := range p.Events {
 		if ev.End < ev.Begin || ev.Begin < end {
-			t.Fatalf("%s: command %d runs from %.0f to %.0f ns, the one before it to %.0f", p.Test, i, ev.Begin, ev.End, end)
+			t.Fatalf("%s: command %d runs from %.0f to %.0f ns, the one before it to %.0f", p.Test, i, ev.Begin, ev.End,
+				end)
 		}
 		if same := i > 0 && ev.Submit == p.Events[i-1].Submit; same {
 			gaps += ev.Begin - end
@@ -192,8 +194,10 @@ func TestProfileCost(t *testing.T) {
 	b := c.Shapes[0]
 	nq, nkv := b.Heads*c.HeadDim, b.KVHeads*c.HeadDim
 	words := map[string]int{
-		"embd": rows * c.Embd, "attn_norm-0": rows * c.Embd, "Qcur-0": rows * nq, "Kcur-0": rows * nkv, "Vcur-0": rows * nkv,
-		"Qcur_rope-0": rows * nq, "Kcur_rope-0": rows * nkv, "cache_k-0": rows * nkv, "cache_v-0": rows * nkv, "kqv_out-0": rows * nq, "attn_out-0": rows * c.Embd,
+		"embd": rows * c.Embd, "attn_norm-0": rows * c.Embd, "Qcur-0": rows * nq, "Kcur-0": rows * nkv,
+		"Vcur-0":      rows * nkv,
+		"Qcur_rope-0": rows * nq, "Kcur_rope-0": rows * nkv, "cache_k-0": rows * nkv, "cache_v-0": rows * nkv,
+		"kqv_out-0": rows * nq, "attn_out-0": rows * c.Embd,
 		"ffn_norm-0": rows * c.Embd, "ffn_gate-0": rows * b.FF, "ffn_up-0": rows * b.FF, "ffn_swiglu-0": rows * b.FF,
 	}
 	weight := func(names ...string) (sum float64) {
@@ -217,8 +221,10 @@ func TestProfileCost(t *testing.T) {
 			f(rows*(c.Embd+nq+2*nkv)) + weight("blk.0.attn_q.weight", "blk.0.attn_k.weight", "blk.0.attn_v.weight"),
 			2 * rows * float64(c.Embd*(nq+2*nkv))},
 		{"gate, up and activation", []string{"ffn_gate-0", "ffn_up-0", "ffn_swiglu-0"},
-			f(rows*(c.Embd+b.FF)) + weight("blk.0.ffn_gate.weight", "blk.0.ffn_up.weight"), 2 * rows * float64(c.Embd*2*b.FF)},
-		{"gate alone", []string{"ffn_gate-0"}, f(rows*(c.Embd+b.FF)) + weight("blk.0.ffn_gate.weight"), 2 * rows * float64(c.Embd*b.FF)},
+			f(rows*(c.Embd+b.FF)) + weight("blk.0.ffn_gate.weight", "blk.0.ffn_up.weight"),
+			2 * rows * float64(c.Embd*2*b.FF)},
+		{"gate alone", []string{"ffn_gate-0"}, f(rows*(c.Embd+b.FF)) + weight("blk.0.ffn_gate.weight"),
+			2 * rows * float64(c.Embd*b.FF)},
 		{"rope in place", []string{"Qcur_rope-0"}, 2 * f(rows*nq), 0},
 		{"store", []string{"cache_k-0", "cache_v-0"}, 4 * f(rows*nkv), 0},
 		// The rows see 6, 7 and 8 positions.
@@ -286,7 +292,8 @@ func TestChromeTrace(t *testing.T) {
 			names[at], _ = ev.Args["name"].(string)
 		case "X":
 			if ev.Name == "" || ev.Dur == nil || *ev.Dur < 0 || ev.TS < end[at]-1e-6 {
-				t.Fatalf("event %d, %q: begins at %g and takes %v; the row's last ended at %g", i, ev.Name, ev.TS, ev.Dur, end[at])
+				t.Fatalf("event %d, %q: begins at %g and takes %v; the row's last ended at %g", i, ev.Name, ev.TS,
+					ev.Dur, end[at])
 			}
 			end[at] = ev.TS + *ev.Dur
 			if ev.TID == traceCommands {
@@ -314,7 +321,8 @@ func TestChromeTrace(t *testing.T) {
 	if got, want := strings.Join(spans[row{1, tracePasses}], " "), "pass 0 pass 1 pass 2"; got != want {
 		t.Errorf("passes %q, expected %q", got, want)
 	}
-	if got := spans[row{2, traceLayers}]; !slices.Contains(got, "layer 0") || !slices.Contains(got, "outside the layers") {
+	if got := spans[row{2, traceLayers}]; !slices.Contains(got, "layer 0") ||
+		!slices.Contains(got, "outside the layers") {
 		t.Errorf("layers %v", got)
 	}
 }

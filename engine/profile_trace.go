@@ -25,15 +25,16 @@ const (
 	tracePasses
 )
 
-// WriteChromeTrace writes profiles as a trace that chrome://tracing and ui.perfetto.dev read: a process for each test, in it a
-// row of commands, one of blocks and one of passes.
+// WriteChromeTrace writes profiles as a trace that chrome://tracing and ui.perfetto.dev read: a process for each test,
+// in it a row of commands, one of blocks and one of passes.
 func WriteChromeTrace(w io.Writer, device string, profiles []*Profile) error {
 	events := []traceEvent{}
 	var zero float64
 	for i, p := range profiles {
 		pid := i + 1
 		name := func(what string, tid int, text string) {
-			events = append(events, traceEvent{Name: what, Phase: "M", PID: pid, TID: tid, Args: map[string]any{"name": text}})
+			events = append(events, traceEvent{Name: what, Phase: "M", PID: pid, TID: tid,
+				Args: map[string]any{"name": text}})
 		}
 		name("process_name", 0, fmt.Sprintf("%s on %s", p.Test, device))
 		name("thread_name", traceCommands, "commands")

@@ -55,9 +55,9 @@ type QuantizedTensor struct {
 
 // Quantize writes the file f to out with its weight matrices re-encoded: the tensors named *.weight of two or three
 // dimensions, but for norms, routers of a mixture and rope factors. A matrix whose rows are no whole number of blocks
-// becomes F16. Metadata and all other tensors are copied as they are. The new file appears whole or not at all, and only
-// one tensor of it is held in memory. An element that is not finite, or beyond the range of F16 where that is written, is
-// an error that names it; without Force an existing file is one that wraps fs.ErrExist.
+// becomes F16. Metadata and all other tensors are copied as they are. The new file appears whole or not at all, and
+// only one tensor of it is held in memory. An element that is not finite, or beyond the range of F16 where that is
+// written, is an error that names it; without Force an existing file is one that wraps fs.ErrExist.
 func Quantize(ctx context.Context, f *gguf.File, out string, o QuantizeOptions) error {
 	format, fileType, err := quantizeType(o.Type)
 	if err != nil {

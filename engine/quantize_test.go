@@ -29,7 +29,10 @@ func tinyFile(t *testing.T, dim int, format gguf.Type) string {
 	o := tinymodel.Default()
 	o.Layers, o.Dim, o.FF, o.Format = 2, dim, dim+16, format
 	path := filepath.Join(t.TempDir(), "tiny.gguf")
-	if err := trace.WriteFile(path, func(w io.Writer) error { _, err := tinymodel.Write(w, o); return err }); err != nil {
+	if err := trace.WriteFile(path, func(w io.Writer) error {
+		_, err := tinymodel.Write(w, o)
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -124,7 +127,8 @@ func TestQuantize(t *testing.T) {
 			for i, ts := range in.Tensors {
 				got := out.Tensors[i]
 				want := ts.Type.String()
-				matrix := len(ts.Dims) > 1 && strings.HasSuffix(ts.Name, ".weight") && !strings.Contains(ts.Name, "gate_inp")
+				matrix := len(ts.Dims) > 1 && strings.HasSuffix(ts.Name, ".weight") &&
+					!strings.Contains(ts.Name, "gate_inp")
 				if matrix {
 					matrices++
 					if want = strings.ToUpper(c.typ); ts.N()%c.block != 0 {
@@ -132,11 +136,13 @@ func TestQuantize(t *testing.T) {
 					}
 				}
 				if got.Name != ts.Name || !slices.Equal(got.Dims, ts.Dims) || got.Type.String() != want {
-					t.Errorf("tensor %d is %s %v %v, want %s %v %s", i, got.Name, got.Dims, got.Type, ts.Name, ts.Dims, want)
+					t.Errorf("tensor %d is %s %v %v, want %s %v %s", i, got.Name, got.Dims, got.Type, ts.Name, ts.Dims,
+						want)
 				}
 				s := steps[i]
 				fallback := matrix && ts.N()%c.block != 0
-				if s.Name != ts.Name || s.From != ts.Type.String() || s.To != want || s.Index != i || s.All != len(steps) || s.Bytes != got.Size || (s.Reason != "") != fallback {
+				if s.Name != ts.Name || s.From != ts.Type.String() || s.To != want || s.Index != i ||
+					s.All != len(steps) || s.Bytes != got.Size || (s.Reason != "") != fallback {
 					t.Errorf("step %+v for %s to %s", s, ts.Name, want)
 				}
 				a, err := weights.DecodeTensor(in, ts.Name)
@@ -158,7 +164,8 @@ func TestQuantize(t *testing.T) {
 			if matrices < 10 {
 				t.Errorf("%d matrices", matrices)
 			}
-			report, err := open(t, path, engine.Options{Device: "cpu"}).Check(ctx, engine.DefaultTokens(64, 5), engine.DriftOn)
+			report, err := open(t, path, engine.Options{Device: "cpu"}).Check(ctx, engine.DefaultTokens(64, 5),
+				engine.DriftOn)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -248,12 +255,17 @@ func TestQuantizeRejects(t *testing.T) {
 		want          string
 		is            error
 	}{
-		{"unknown type", model, "x.gguf", ctx, engine.QuantizeOptions{Type: "Q9"}, `type "Q9" is not one of F16, BF16, Q8_0, Q4_0, Q4_K`, nil},
+		{"unknown type", model, "x.gguf", ctx, engine.QuantizeOptions{Type: "Q9"},
+			`type "Q9" is not one of F16, BF16, Q8_0, Q4_0, Q4_K`, nil},
 		{"no type", model, "x.gguf", ctx, engine.QuantizeOptions{}, `type ""`, nil},
-		{"NaN", spoiled(77, float32(math.NaN())), "x.gguf", ctx, engine.QuantizeOptions{Type: "Q8_0"}, `tensor "blk.1.attn_k.weight": `, nil},
-		{"NaN, its place", spoiled(77, float32(math.NaN())), "x.gguf", ctx, engine.QuantizeOptions{Type: "Q8_0"}, "element 77 is NaN", nil},
-		{"infinity", spoiled(78, float32(math.Inf(-1))), "x.gguf", ctx, engine.QuantizeOptions{Type: "BF16"}, "element 78 is -Inf", nil},
-		{"beyond F16", spoiled(79, 1e6), "x.gguf", ctx, engine.QuantizeOptions{Type: "F16"}, "element 79 is beyond the range of F16", nil},
+		{"NaN", spoiled(77, float32(math.NaN())), "x.gguf", ctx, engine.QuantizeOptions{Type: "Q8_0"},
+			`tensor "blk.1.attn_k.weight": `, nil},
+		{"NaN, its place", spoiled(77, float32(math.NaN())), "x.gguf", ctx, engine.QuantizeOptions{Type: "Q8_0"},
+			"element 77 is NaN", nil},
+		{"infinity", spoiled(78, float32(math.Inf(-1))), "x.gguf", ctx, engine.QuantizeOptions{Type: "BF16"},
+			"element 78 is -Inf", nil},
+		{"beyond F16", spoiled(79, 1e6), "x.gguf", ctx, engine.QuantizeOptions{Type: "F16"},
+			"element 79 is beyond the range of F16", nil},
 		{"existing", model, existing, ctx, engine.QuantizeOptions{Type: "F16"}, existing, fs.ErrExist},
 		{"input", model, model, ctx, engine.QuantizeOptions{Type: "F16", Force: true}, "is the input", nil},
 		{"canceled", model, "x.gguf", canceled, engine.QuantizeOptions{Type: "F16"}, "", context.Canceled},

@@ -45,8 +45,9 @@ func Resolve(f *gguf.File) (*Resolved, error) {
 	return r, nil
 }
 
-// maxBlocks bounds the blocks of a file with so many tensors, since each takes memory before the tensors are looked for. A
-// block has six or more, but where there are few blocks, the list of what is missing says more than that they are too many.
+// maxBlocks bounds the blocks of a file with so many tensors, since each takes memory before the tensors are looked
+// for. A block has six or more, but where there are few blocks, the list of what is missing says more than that they
+// are too many.
 func maxBlocks(tensors int) int {
 	const few = 256
 	return min(tensors, max(few, tensors/6))

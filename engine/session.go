@@ -18,8 +18,8 @@ type Session struct {
 	decoder *layers.Decoder // nil before the first greedy step
 }
 
-// NewSession begins an empty sequence with room for ctx positions, 0 for as many as the engine's own has. Close releases
-// its memory.
+// NewSession begins an empty sequence with room for ctx positions, 0 for as many as the engine's own has. Close
+// releases its memory.
 func (e *Engine) NewSession(ctx int) (*Session, error) {
 	if ctx < 0 {
 		return nil, fmt.Errorf("a context of %d positions is not possible", ctx)
@@ -110,7 +110,8 @@ func (s *Session) run(ctx context.Context, tokens []int32, probe layers.Probe, d
 		return errors.New("no tokens")
 	}
 	if free := s.Ctx() - len(s.tokens); len(tokens) > free {
-		return fmt.Errorf("%d tokens after %d do not fit the context of %d: ask for a longer one", len(tokens), len(s.tokens), s.Ctx())
+		return fmt.Errorf("%d tokens after %d do not fit the context of %d: ask for a longer one", len(tokens),
+			len(s.tokens), s.Ctx())
 	}
 	for _, t := range tokens {
 		if t < 0 || int(t) >= s.e.model.Vocab {

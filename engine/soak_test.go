@@ -24,12 +24,13 @@ import (
 const (
 	soakShort   = 5 * time.Second
 	soakWorkers = 3 // of each device
-	// soakGrowth bounds how far the line that fits the resident memory best may rise from the first figure to the last: a page
-	// lost in every request shows within minutes. What the allocators of the runtime and the driver keep for later moves by a few
-	// MiB.
+	// soakGrowth bounds how far the line that fits the resident memory best may rise from the first figure to the last:
+	// a page lost in every request shows within minutes. What the allocators of the runtime and the driver keep for
+	// later moves by a few MiB.
 	soakGrowth = 16 << 20    // bytes
 	soakJudged = time.Minute // from here on resident memory is judged
-	// soakWorking bounds the growth of the device's working memory, which keeps buffers of sizes that were not needed before.
+	// soakWorking bounds the growth of the device's working memory, which keeps buffers of sizes that were not needed
+	// before.
 	soakWorking = 4 << 20 // bytes
 )
 
@@ -42,9 +43,10 @@ type soakFigures struct {
 	files      int // open
 }
 
-// TestSoak sends mixed requests to the cpu and to the GPU from several goroutines at once: checks, texts greedy and drawn,
-// turns of a talk, dumps, requests that are cancelled, and files that must be refused. Whatever comes out must be what came
-// out the first time, every verdict PASS, and what the process holds must not grow. CERA_SOAK says how long, as 30m.
+// TestSoak sends mixed requests to the cpu and to the GPU from several goroutines at once: checks, texts greedy and
+// drawn, turns of a talk, dumps, requests that are cancelled, and files that must be refused. Whatever comes out must
+// be what came out the first time, every verdict PASS, and what the process holds must not grow. CERA_SOAK says how
+// long, as 30m.
 func TestSoak(t *testing.T) {
 	length := soakShort
 	if s := os.Getenv("CERA_SOAK"); s != "" {
@@ -122,8 +124,10 @@ func (s *soak) run(length time.Duration) {
 		f.at = time.Since(start)
 		figures = append(figures, f)
 		s.mu.Lock()
-		s.t.Logf("%8.0f s: resident %.1f MiB, device %.2f MiB weights, %.2f tensors, %.2f working, %d goroutines, %d open files; requests %v",
-			f.at.Seconds(), mib(f.resident), mib(f.device.Weights), mib(f.device.Tensors), mib(f.device.Working), f.goroutines, f.files, s.counts)
+		s.t.Logf("%8.0f s: resident %.1f MiB, device %.2f MiB weights, %.2f tensors, %.2f working, %d goroutines, %d "+
+			"open files; requests %v",
+			f.at.Seconds(), mib(f.resident), mib(f.device.Weights), mib(f.device.Tensors), mib(f.device.Working),
+			f.goroutines, f.files, s.counts)
 		s.mu.Unlock()
 	}
 	s.stopped.Store(true)
@@ -181,18 +185,22 @@ func (s *soak) judge(figures []soakFigures) {
 	first, last := figures[0], figures[len(figures)-1]
 	for _, f := range figures {
 		if f.goroutines > first.goroutines || f.files > first.files {
-			s.t.Errorf("after %v: %d goroutines and %d open files, %d and %d after the warm-up", f.at, f.goroutines, f.files, first.goroutines, first.files)
+			s.t.Errorf("after %v: %d goroutines and %d open files, %d and %d after the warm-up", f.at, f.goroutines,
+				f.files, first.goroutines, first.files)
 		}
-		if f.device.Weights != first.device.Weights || f.device.Tensors != first.device.Tensors || f.device.Working > first.device.Working+soakWorking {
+		if f.device.Weights != first.device.Weights || f.device.Tensors != first.device.Tensors ||
+			f.device.Working > first.device.Working+soakWorking {
 			s.t.Errorf("after %v: device memory %+v, %+v after the warm-up", f.at, f.device, first.device)
 		}
 	}
 	slope := risePerSecond(figures)
 	rise := slope * (last.at - first.at).Seconds()
-	s.t.Logf("resident memory: %+.3f MiB a minute, %+.2f MiB in all after the warm-up, at most %d", slope*60/(1<<20), rise/(1<<20), soakGrowth>>20)
+	s.t.Logf("resident memory: %+.3f MiB a minute, %+.2f MiB in all after the warm-up, at most %d", slope*60/(1<<20),
+		rise/(1<<20), soakGrowth>>20)
 	// In seconds a heap that settles, or other tests' before, rises as fast as a leak would.
 	if rise > soakGrowth && last.at-first.at >= soakJudged {
-		s.t.Errorf("resident memory rises by %.1f MiB in %v, at most %d are allowed", rise/(1<<20), last.at-first.at, soakGrowth>>20)
+		s.t.Errorf("resident memory rises by %.1f MiB in %v, at most %d are allowed", rise/(1<<20), last.at-first.at,
+			soakGrowth>>20)
 	}
 }
 
@@ -223,7 +231,8 @@ func TestRisePerSecond(t *testing.T) {
 		var figures []soakFigures
 		for i := range 40 {
 			sign := float64(1 - 2*(i/2%2))
-			figures = append(figures, soakFigures{at: time.Duration(i) * time.Second, resident: int64(1e8 + c.leak*float64(i) + c.noise*sign)})
+			figures = append(figures, soakFigures{at: time.Duration(i) * time.Second,
+				resident: int64(1e8 + c.leak*float64(i) + c.noise*sign)})
 		}
 		if got := risePerSecond(figures); got < c.leak-2e4 || got > c.leak+2e4 {
 			t.Errorf("%s: %v bytes a second, expected %v", name, got, c.leak)

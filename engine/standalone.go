@@ -13,8 +13,8 @@ import (
 
 // CheckTrace checks a trace that another program made of a run of a model, without running anything: every norm is
 // recomputed in float64 from its captured inputs, with eps and weights of the file. Sites have llama.cpp's names, or
-// others that trace.SiteName knows, and a bias of the output projection is part of attn_out. name stands for the trace in
-// the report; see check.Captured for what is UNMEASURED.
+// others that trace.SiteName knows, and a bias of the output projection is part of attn_out. name stands for the trace
+// in the report; see check.Captured for what is UNMEASURED.
 //
 // An error says that the file cannot be resolved, or that no site of the trace is a norm's.
 func CheckTrace(f *gguf.File, tr *trace.Trace, name string) (*check.Report, error) {
@@ -35,7 +35,8 @@ func CheckTrace(f *gguf.File, tr *trace.Trace, name string) (*check.Report, erro
 	}
 	tokens := check.TraceTokens(tr, sites)
 	if len(tokens) == 0 {
-		return nil, fmt.Errorf("%s: no array of it is a norm of %s, expected names as %s: found %d arrays", name, f.Path, sites[0].Site, len(tr.Sites()))
+		return nil, fmt.Errorf("%s: no array of it is a norm of %s, expected names as %s: found %d arrays", name,
+			f.Path, sites[0].Site, len(tr.Sites()))
 	}
 	return check.Captured(check.Input{
 		Model:       f.Path,

@@ -67,24 +67,29 @@ func TestCheckTrace(t *testing.T) {
 				{"attn_norm-0", "attn_norm-0", "norm", func(d []float32) []float32 { d[40] *= 1.0001; return d }},
 				{"attn_out-1", "ffn_norm-1", "stream", func(d []float32) []float32 { d[0] += 1; return d }},
 				{"embd", "attn_norm-0", "norm", func(d []float32) []float32 { d[1] = -d[1]; return d }},
-				{"l_out-1", "result_norm", "stream", func(d []float32) []float32 { d[len(d)-1] = math.Nextafter32(d[len(d)-1], 9); return d }},
-				{"result_norm", "result_norm", "norm", func(d []float32) []float32 { d[9] = float32(math.NaN()); return d }},
+				{"l_out-1", "result_norm", "stream",
+					func(d []float32) []float32 { d[len(d)-1] = math.Nextafter32(d[len(d)-1], 9); return d }},
+				{"result_norm", "result_norm", "norm",
+					func(d []float32) []float32 { d[9] = float32(math.NaN()); return d }},
 			} {
 				r, err := engine.CheckTrace(f, copied(t, tr, c.site, c.change), "spoiled.npz")
 				if err != nil {
 					t.Fatal(err)
 				}
 				if r.PartialExitCode() != 1 || r.First == nil || r.First.Site != c.fault || r.First.Aspect != c.aspect {
-					t.Errorf("%s spoiled: exit code %d, first fault %+v, want %s of %s", c.site, r.PartialExitCode(), r.First, c.aspect, c.fault)
+					t.Errorf("%s spoiled: exit code %d, first fault %+v, want %s of %s", c.site, r.PartialExitCode(),
+						r.First, c.aspect, c.fault)
 				}
 			}
 			// A part of a trace is no fault, and says what is not there.
-			r, err = engine.CheckTrace(f, copied(t, tr, "l_out-0", func([]float32) []float32 { return nil }), "part.npz")
+			r, err = engine.CheckTrace(f, copied(t, tr, "l_out-0", func([]float32) []float32 { return nil }),
+				"part.npz")
 			if err != nil {
 				t.Fatal(err)
 			}
 			if r.Verdict != check.Unmeasured || r.Passed != 3 || r.Missed != 2 || r.PartialExitCode() != 0 {
-				t.Errorf("without l_out-0: %s, %d passed, %d unmeasured, first %+v", r.Verdict, r.Passed, r.Missed, r.First)
+				t.Errorf("without l_out-0: %s, %d passed, %d unmeasured, first %+v", r.Verdict, r.Passed, r.Missed,
+					r.First)
 			}
 		})
 	}
@@ -117,7 +122,8 @@ func TestCheckTraceOwn(t *testing.T) {
 // TestCheckTraceNames checks a trace by the names that Hugging Face's modules have.
 func TestCheckTraceNames(t *testing.T) {
 	tr := readTrace(t, "../testdata/golden/llama.npz")
-	theirs := map[string]string{"attn_norm-0": "model.layers.0.input_layernorm", "ffn_norm-1": "model.layers.1.post_attention_layernorm"}
+	theirs := map[string]string{"attn_norm-0": "model.layers.0.input_layernorm",
+		"ffn_norm-1": "model.layers.1.post_attention_layernorm"}
 	renamed := trace.New()
 	renamed.Tokens = tr.Tokens
 	add := func(name, site string) {
@@ -144,7 +150,8 @@ func TestCheckTraceNames(t *testing.T) {
 		t.Errorf("both names: %v, %+v", err, r)
 	}
 	add("layers.1.post_attention_layernorm", "ffn_norm-1")
-	if _, err = engine.CheckTrace(f, renamed, "x.npz"); err == nil || !strings.Contains(err.Error(), "are both ffn_norm-1") {
+	if _, err = engine.CheckTrace(f, renamed, "x.npz"); err == nil ||
+		!strings.Contains(err.Error(), "are both ffn_norm-1") {
 		t.Errorf("two arrays of one site: %v", err)
 	}
 }
@@ -156,13 +163,15 @@ func TestCheckTraceErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tr := range map[string]*trace.Trace{"empty": trace.New(), "other names": other} {
-		if _, err := engine.CheckTrace(f, tr, "x.npz"); err == nil || !strings.Contains(err.Error(), "attn_norm-0") || !strings.Contains(err.Error(), "x.npz") {
+		if _, err := engine.CheckTrace(f, tr, "x.npz"); err == nil || !strings.Contains(err.Error(), "attn_norm-0") ||
+			!strings.Contains(err.Error(), "x.npz") {
 			t.Errorf("%s: error %v, want one that names the trace and an expected site", name, err)
 		}
 	}
 	// With tokens but no norm it is a report in which nothing passed.
 	other.Tokens = []int32{1}
-	if r, err := engine.CheckTrace(f, other, "x.npz"); err != nil || r.Verdict != check.Unmeasured || r.PartialExitCode() != 1 {
+	if r, err := engine.CheckTrace(f, other, "x.npz"); err != nil || r.Verdict != check.Unmeasured ||
+		r.PartialExitCode() != 1 {
 		t.Errorf("tokens alone: %v, %+v", err, r)
 	}
 	w := gguf.NewWriter()

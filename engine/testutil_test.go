@@ -27,8 +27,8 @@ func eachDevice(t *testing.T, f func(t *testing.T, device string)) {
 	}
 }
 
-// full tells whether the tests are to run at length, as "make test-all" has it. Without it a software adapter, on which most of
-// the time goes, is given a part of what the cpu is given.
+// full tells whether the tests are to run at length, as "make test-all" has it. Without it a software adapter, on which
+// most of the time goes, is given a part of what the cpu is given.
 func full() bool { return os.Getenv("CERA_FULL") != "" }
 
 // needDevice skips a test whose device is not there, or fails it where CERA_REQUIRE_GPU is set.

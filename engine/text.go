@@ -6,8 +6,8 @@ import (
 	"cera/tokenizer"
 )
 
-// text turns tokens into text as they come, and looks for stop texts across their borders: what may be the beginning of one
-// is held back.
+// text turns tokens into text as they come, and looks for stop texts across their borders: what may be the beginning of
+// one is held back.
 type text struct {
 	decoder *tokenizer.Decoder
 	stop    []string

@@ -27,8 +27,8 @@ type BadTensor struct {
 	Value    string   `json:"value"`    // of the first
 }
 
-// Validate decodes every tensor of a file and looks for elements that are no finite numbers, which the scale of a block may
-// make of all its elements. What it finds is no error; a file that cannot be read is one.
+// Validate decodes every tensor of a file and looks for elements that are no finite numbers, which the scale of a block
+// may make of all its elements. What it finds is no error; a file that cannot be read is one.
 func Validate(ctx context.Context, f *gguf.File) (*Validation, error) {
 	v := &Validation{Bad: []BadTensor{}, Unchecked: []string{}}
 	for i := range f.Tensors {
@@ -47,7 +47,8 @@ func Validate(ctx context.Context, f *gguf.File) (*Validation, error) {
 		v.Tensors++
 		v.Elements += uint64(t.N()) * uint64(t.Rows())
 		if found.Any() {
-			v.Bad = append(v.Bad, BadTensor{t.Name, t.Type.String(), t.Dims, found.NaN, found.Inf, found.First, fmt.Sprint(found.Value)})
+			v.Bad = append(v.Bad, BadTensor{t.Name, t.Type.String(), t.Dims, found.NaN, found.Inf, found.First,
+				fmt.Sprint(found.Value)})
 		}
 	}
 	return v, nil

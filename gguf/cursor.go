@@ -35,7 +35,8 @@ func (c *cursor) next(n int, what string) ([]byte, error) {
 		}
 		c.start, c.buf = at, c.buf[:min(window, c.left())]
 		if k, err := c.p.r.ReadAt(c.buf, at); k < len(c.buf) {
-			return nil, fmt.Errorf("gguf: %s%s: reading %d bytes at byte %d: %w", c.p.prefix(), what, len(c.buf), at, noEOF(err))
+			return nil, fmt.Errorf("gguf: %s%s: reading %d bytes at byte %d: %w", c.p.prefix(), what, len(c.buf), at,
+				noEOF(err))
 		}
 	}
 	c.off = end

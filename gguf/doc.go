@@ -45,9 +45,10 @@
 // lengths are checked against the bytes left before memory is taken, sizes are multiplied with overflow checks. Refused
 // with a [*FormatError]: offsets that are not aligned, tensors that overlap or leave the file, duplicate keys or
 // tensors, more than 4 dimensions or a zero one, rows that are not a whole number of blocks, unknown types, bools other
-// than 0 and 1, an alignment that is not a power of two, arrays nested more than 4 deep, strings of more than 64 MiB. Gaps between tensors, tensors in any order, and names longer
-// than ggml's own limit of 63 bytes are accepted. Folders and pipes are refused before they are opened. A file that shrinks
-// while it is open is an error of [File.Data], and within [File.View] also where it shrinks at that moment.
+// than 0 and 1, an alignment that is not a power of two, arrays nested more than 4 deep, strings of more than 64 MiB.
+// Gaps between tensors, tensors in any order, and names longer than ggml's own limit of 63 bytes are accepted. Folders
+// and pipes are refused before they are opened. A file that shrinks while it is open is an error of [File.Data], and
+// within [File.View] also where it shrinks at that moment.
 //
 // # Writing
 //

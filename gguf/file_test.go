@@ -197,7 +197,8 @@ func (f failing) ReadAt([]byte, int64) (int, error) { return 0, f.err }
 
 func TestOpenNoFile(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Open(filepath.Join(dir, "none.gguf")); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "none.gguf") {
+	if _, err := Open(filepath.Join(dir, "none.gguf")); !errors.Is(err, os.ErrNotExist) ||
+		!strings.Contains(err.Error(), "none.gguf") {
 		t.Errorf("absent file: %v", err)
 	}
 	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "not a regular file") {
@@ -233,7 +234,8 @@ func TestLongValues(t *testing.T) {
 	if took := memory() - before; took > 12*uint64(b.Len()) {
 		t.Errorf("took %d bytes of memory for a file of %d", took, b.Len())
 	}
-	want := []KV{{"long", ValueString, long}, {"tokens", ValueArray, tokens}, {"scores", ValueArray, scores}, {"flags", ValueArray, make([]bool, 70_000)}}
+	want := []KV{{"long", ValueString, long}, {"tokens", ValueArray, tokens}, {"scores", ValueArray, scores},
+		{"flags", ValueArray, make([]bool, 70_000)}}
 	if !reflect.DeepEqual(want, f.Keys) {
 		t.Error("values differ from what was written")
 	}

@@ -78,7 +78,8 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 		return nil, err
 	}
 	if split.count > 1 {
-		return nil, p.errorf(p.keyOffset(keySplitCount), "key %q: this is one part of a set of %d files, which can only be opened by path",
+		return nil, p.errorf(p.keyOffset(keySplitCount),
+			"key %q: this is one part of a set of %d files, which can only be opened by path",
 			keySplitCount, split.count)
 	}
 	return assemble("", []*part{p})
@@ -101,7 +102,8 @@ func assemble(path string, parts []*part) (*File, error) {
 			t.Part = i
 			// Names are already unique within a part.
 			if k, dup := f.tensors[t.Name]; dup {
-				return nil, p.errorf(p.infoOff[j], "tensor %.99q is also in part %d, %s", t.Name, f.Tensors[k].Part+1, parts[f.Tensors[k].Part].path)
+				return nil, p.errorf(p.infoOff[j], "tensor %.99q is also in part %d, %s", t.Name, f.Tensors[k].Part+1,
+					parts[f.Tensors[k].Part].path)
 			}
 			f.tensors[t.Name] = len(f.Tensors)
 			f.Tensors = append(f.Tensors, t)
@@ -123,8 +125,8 @@ func (f *File) Tensor(name string) (*Tensor, bool) {
 }
 
 // Data returns the bytes of t, one of f's tensors: rows of blocks, as in the file. From a file opened with [Open] they
-// are a slice of the mapping, without a copy: read-only (a write crashes the program), valid until Close, and only while
-// the file does not shrink (see [File.View]). From [NewFile] they are fresh memory, read by this call.
+// are a slice of the mapping, without a copy: read-only (a write crashes the program), valid until Close, and only
+// while the file does not shrink (see [File.View]). From [NewFile] they are fresh memory, read by this call.
 func (f *File) Data(t *Tensor) ([]byte, error) {
 	if f == nil || t == nil {
 		return nil, errors.New("gguf: Data: nil file or tensor")
@@ -139,7 +141,8 @@ func (f *File) Data(t *Tensor) ([]byte, error) {
 	p := f.parts[t.Part]
 	room := uint64(p.size - min(p.data, p.size))
 	if t.Offset > room || t.Size > room-t.Offset || t.Size > math.MaxInt {
-		return nil, p.errorf(p.data, "tensor %q: %d bytes at offset %d of a data section of %d bytes", t.Name, t.Size, t.Offset, room)
+		return nil, p.errorf(p.data, "tensor %q: %d bytes at offset %d of a data section of %d bytes", t.Name, t.Size,
+			t.Offset, room)
 	}
 	if err := p.shrunk(); err != nil {
 		return nil, fmt.Errorf("gguf: %stensor %q: %w", p.prefix(), t.Name, err)
@@ -151,7 +154,8 @@ func (f *File) Data(t *Tensor) ([]byte, error) {
 	}
 	b := make([]byte, t.Size)
 	if n, err := p.r.ReadAt(b, at); n < len(b) {
-		return nil, fmt.Errorf("gguf: %stensor %q: reading %d bytes at byte %d: %w", p.prefix(), t.Name, t.Size, at, noEOF(err))
+		return nil, fmt.Errorf("gguf: %stensor %q: reading %d bytes at byte %d: %w", p.prefix(), t.Name, t.Size, at,
+			noEOF(err))
 	}
 	return b, nil
 }

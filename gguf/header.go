@@ -131,9 +131,11 @@ func (p *part) recognise(c *cursor) error {
 	case v == 2 || v == 3:
 		return nil
 	case v == 1:
-		return p.errorf(4, "version 1 is not supported: its lengths have 32 bits; want version 2 or 3, convert the model again")
+		return p.errorf(4, "version 1 is not supported: its lengths have 32 bits; want version 2 or 3, convert the "+
+			"model again")
 	case v != 0 && v&0xffff == 0:
-		return p.errorf(4, "the file is big-endian (version %d): only little-endian files are supported", bits.ReverseBytes32(v))
+		return p.errorf(4, "the file is big-endian (version %d): only little-endian files are supported",
+			bits.ReverseBytes32(v))
 	default:
 		return p.errorf(4, "unknown version %d, want 2 or 3", v)
 	}
@@ -286,7 +288,8 @@ func (p *part) placeTensors() error {
 		order[i] = i
 		t := &p.tensors[i]
 		if t.Offset > room || t.Size > room-t.Offset {
-			return p.errorf(p.infoOff[i], "tensor %.99q: %d bytes at offset %d of the data section, which has %d bytes in this file",
+			return p.errorf(p.infoOff[i],
+				"tensor %.99q: %d bytes at offset %d of the data section, which has %d bytes in this file",
 				t.Name, t.Size, t.Offset, room)
 		}
 	}

@@ -95,7 +95,8 @@ func TestGetters(t *testing.T) {
 		{"Float", func(k string) (any, error) { return f.Float(k) }, map[string]any{
 			"f32": float64(float32(1e-5)), "f64": 0.1, "inf": math.Inf(-1),
 		}},
-		{"Strings", func(k string) (any, error) { return f.Strings(k) }, map[string]any{"[]s": []string{"", "x", "▁the"}}},
+		{"Strings", func(k string) (any, error) { return f.Strings(k) },
+			map[string]any{"[]s": []string{"", "x", "▁the"}}},
 		{"Uints", func(k string) (any, error) { return f.Uints(k) }, map[string]any{
 			"[]u8": []uint64{0, 255}, "[]u16": []uint64{1}, "[]u32": []uint64{1, 2, 3}, "[]i32": []uint64{4, 5},
 			"[]u64": []uint64{math.MaxUint64}, "[]i64": []uint64{math.MaxInt64, 0}, "[]none": []uint64{},
@@ -114,13 +115,15 @@ func TestGetters(t *testing.T) {
 					continue
 				}
 				var ke *KeyError
-				if !errors.As(err, &ke) || ke.Key != kv.Key || ke.Want == "" || ke.Got == "" || errors.Is(err, ErrMissing) {
+				if !errors.As(err, &ke) || ke.Key != kv.Key || ke.Want == "" || ke.Got == "" ||
+					errors.Is(err, ErrMissing) {
 					t.Errorf("%s: %v, %v, want a KeyError that names it", kv.Key, got, err)
 				}
 			}
 			_, err := g.get("nowhere")
 			var ke *KeyError
-			if !errors.As(err, &ke) || !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), `"nowhere" is missing`) {
+			if !errors.As(err, &ke) || !errors.Is(err, ErrMissing) ||
+				!strings.Contains(err.Error(), `"nowhere" is missing`) {
 				t.Errorf("absent key: %v, want ErrMissing", err)
 			}
 		})

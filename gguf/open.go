@@ -95,7 +95,8 @@ func regular(path string, info fs.FileInfo) error {
 // split is what a part says about the set it belongs to.
 type split struct{ no, count, tensors uint64 }
 
-// split reads the split keys. A count of 0 or 1 means that the file is a whole model; then the other keys need not be there.
+// split reads the split keys. A count of 0 or 1 means that the file is a whole model; then the other keys need not be
+// there.
 func (p *part) split() (split, error) {
 	var s split
 	if _, ok := p.index[keySplitCount]; !ok {
@@ -108,7 +109,8 @@ func (p *part) split() (split, error) {
 		i, ok := p.index[k.key]
 		if !ok {
 			if s.count > 1 {
-				return s, p.errorf(p.keyOffset(keySplitCount), "key %q is missing, but %q is %d", k.key, keySplitCount, s.count)
+				return s, p.errorf(p.keyOffset(keySplitCount), "key %q is missing, but %q is %d", k.key, keySplitCount,
+					s.count)
 			}
 			continue
 		}
@@ -117,7 +119,8 @@ func (p *part) split() (split, error) {
 		}
 	}
 	if n := uint64(len(p.tensors)); s.count == 1 && s.tensors != n && p.keyOffset(keySplitTensors) > 0 {
-		return s, p.errorf(p.keyOffset(keySplitTensors), "key %q is %d, but the only part holds %d tensors", keySplitTensors, s.tensors, n)
+		return s, p.errorf(p.keyOffset(keySplitTensors), "key %q is %d, but the only part holds %d tensors",
+			keySplitTensors, s.tensors, n)
 	}
 	return s, nil
 }
@@ -132,7 +135,8 @@ func openSplit(parts *[]*part, want split) error {
 	m := partName.FindStringSubmatch(name)
 	at := first.keyOffset(keySplitCount)
 	if m == nil {
-		return first.errorf(at, "key %q is %d, so the file's name must end in \"-00001-of-%05d.gguf\" for the other parts to be found",
+		return first.errorf(at, "key %q is %d, so the file's name must end in \"-00001-of-%05d.gguf\" for the other "+
+			"parts to be found",
 			keySplitCount, want.count, want.count)
 	}
 	nth := func(i uint64) string { return dir + fmt.Sprintf("%s%05d-of-%s.gguf", m[1], i+1, m[3]) }
@@ -142,10 +146,12 @@ func openSplit(parts *[]*part, want split) error {
 	case count != want.count:
 		return first.errorf(at, "key %q is %d, but the file's name says %d parts", keySplitCount, want.count, count)
 	case no != want.no+1:
-		return first.errorf(first.keyOffset(keySplitNo), "key %q is %d, but the file's name says part %d, whose number is %d",
+		return first.errorf(first.keyOffset(keySplitNo),
+			"key %q is %d, but the file's name says part %d, whose number is %d",
 			keySplitNo, want.no, no, int64(no)-1)
 	case want.no != 0:
-		return first.errorf(first.keyOffset(keySplitNo), "this is part %d of %d: open the first part, %s", no, count, nth(0))
+		return first.errorf(first.keyOffset(keySplitNo), "this is part %d of %d: open the first part, %s", no, count,
+			nth(0))
 	}
 	if err := allThere(first, nth, count); err != nil {
 		return err
@@ -163,7 +169,8 @@ func openSplit(parts *[]*part, want split) error {
 		total += uint64(len(p.tensors))
 	}
 	if total != want.tensors {
-		return first.errorf(first.keyOffset(keySplitTensors), "key %q is %d, but the %d parts hold %d tensors", keySplitTensors, want.tensors, count, total)
+		return first.errorf(first.keyOffset(keySplitTensors), "key %q is %d, but the %d parts hold %d tensors",
+			keySplitTensors, want.tensors, count, total)
 	}
 	return nil
 }
@@ -190,7 +197,8 @@ func allThere(first *part, nth func(uint64) string, count uint64) error {
 	if n == enough {
 		least = "at least "
 	}
-	return first.errorf(first.keyOffset(keySplitCount), "%s%d of %d parts of the set are missing: %s%s", least, n, count,
+	return first.errorf(first.keyOffset(keySplitCount), "%s%d of %d parts of the set are missing: %s%s", least, n,
+		count,
 		strings.Join(missing, ", "), more)
 }
 
@@ -200,7 +208,8 @@ func (p *part) follows(no uint64, want split) error {
 	total := want.tensors
 	if i, ok := p.index[keySplitTensors]; ok {
 		if total, ok = toUint(p.keys[i].Value); !ok {
-			return p.errorf(p.keyOff[i], "key %q is %s, want a non-negative integer", keySplitTensors, p.keys[i].describe())
+			return p.errorf(p.keyOff[i], "key %q is %s, want a non-negative integer", keySplitTensors,
+				p.keys[i].describe())
 		}
 	}
 	for _, k := range []struct {
@@ -222,7 +231,8 @@ func (p *part) follows(no uint64, want split) error {
 			}
 		}
 		if k.got != k.want {
-			return p.errorf(p.keyOffset(k.key), "key %q is %d in part %d of %d, want %d", k.key, k.got, no+1, want.count, k.want)
+			return p.errorf(p.keyOffset(k.key), "key %q is %d in part %d of %d, want %d", k.key, k.got, no+1,
+				want.count, k.want)
 		}
 	}
 	return nil

@@ -48,7 +48,8 @@ func TestFixtures(t *testing.T) {
 
 // Every real file opens, mapped and read, with the same content.
 func TestModels(t *testing.T) {
-	for _, path := range shared(t, "models/*/*.gguf", "golden/quants.gguf", "golden/tokenizer/*.gguf", "testdata/archs/*.gguf") {
+	for _, path := range shared(t, "models/*/*.gguf", "golden/quants.gguf", "golden/tokenizer/*.gguf",
+		"testdata/archs/*.gguf") {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			f, err := Open(path)
 			if err != nil {
@@ -130,7 +131,8 @@ func TestTypeSizes(t *testing.T) {
 		x, next := &f.Tensors[i-1], f.Tensors[i].Offset
 		end := x.Offset + x.Size
 		if padded := end + -end&(f.Alignment-1); padded != next {
-			t.Errorf("%s, type %s: ends at %d, padded to %d, but the next starts at %d", x.Name, x.Type, end, padded, next)
+			t.Errorf("%s, type %s: ends at %d, padded to %d, but the next starts at %d", x.Name, x.Type, end, padded,
+				next)
 		}
 		seen[x.Type] = true
 	}

@@ -116,7 +116,8 @@ func TestShrinkInMetadata(t *testing.T) {
 	if err := os.Truncate(path, 1<<16); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.guard("metadata", p.parse); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), path+": metadata") {
+	if err := p.guard("metadata", p.parse); !errors.Is(err, ErrChanged) ||
+		!strings.Contains(err.Error(), path+": metadata") {
 		t.Errorf("error %v, want ErrChanged and %s", err, path)
 	}
 }

@@ -107,34 +107,53 @@ func TestSplitMalformed(t *testing.T) {
 		where string // the file that the error names
 		want  []string
 	}{
-		{"second missing", "", func(f files) { delete(f, splitName(1, 3)) }, splitName(0, 3), []string{"1 of 3 parts", splitName(1, 3)}},
-		{"all others missing", "", func(f files) { delete(f, splitName(1, 3)); delete(f, splitName(2, 3)) }, splitName(0, 3),
+		{"second missing", "", func(f files) { delete(f, splitName(1, 3)) }, splitName(0, 3),
+			[]string{"1 of 3 parts", splitName(1, 3)}},
+		{"all others missing", "", func(f files) { delete(f, splitName(1, 3)); delete(f, splitName(2, 3)) },
+			splitName(0, 3),
 			[]string{"2 of 3 parts", splitName(1, 3), splitName(2, 3)}},
-		{"opened at the second", splitName(1, 3), nil, splitName(1, 3), []string{"part 2 of 3", "open the first part", splitName(0, 3)}},
-		{"renamed", "model.gguf", func(f files) { f["model.gguf"] = f[splitName(0, 3)] }, "model.gguf", []string{"split.count", "-00001-of-00003.gguf"}},
-		{"name says two", splitName(0, 2), func(f files) { f[splitName(0, 2)] = f[splitName(0, 3)] }, splitName(0, 2), []string{"split.count", "is 3", "2 parts"}},
-		{"first and second swapped", "", func(f files) { f[splitName(0, 3)], f[splitName(1, 3)] = f[splitName(1, 3)], f[splitName(0, 3)] },
+		{"opened at the second", splitName(1, 3), nil, splitName(1, 3),
+			[]string{"part 2 of 3", "open the first part", splitName(0, 3)}},
+		{"renamed", "model.gguf", func(f files) { f["model.gguf"] = f[splitName(0, 3)] }, "model.gguf",
+			[]string{"split.count", "-00001-of-00003.gguf"}},
+		{"name says two", splitName(0, 2), func(f files) { f[splitName(0, 2)] = f[splitName(0, 3)] }, splitName(0, 2),
+			[]string{"split.count", "is 3", "2 parts"}},
+		{"first and second swapped", "", func(f files) {
+			f[splitName(0, 3)], f[splitName(1, 3)] = f[splitName(1, 3)], f[splitName(0, 3)]
+		},
 			splitName(0, 3), []string{"split.no", "is 1", "part 1, whose number is 0"}},
-		{"second and third swapped", "", func(f files) { f[splitName(1, 3)], f[splitName(2, 3)] = f[splitName(2, 3)], f[splitName(1, 3)] },
+		{"second and third swapped", "", func(f files) {
+			f[splitName(1, 3)], f[splitName(2, 3)] = f[splitName(2, 3)], f[splitName(1, 3)]
+		},
 			splitName(1, 3), []string{"split.no", "is 2", "part 2 of 3", "want 1"}},
-		{"other count", "", func(f files) { f[splitName(2, 3)] = splitPart(2, 4, 3, nil) }, splitName(2, 3), []string{"split.count", "is 4", "want 3"}},
-		{"other total in a part", "", func(f files) { f[splitName(2, 3)] = splitPart(2, 3, 7, nil) }, splitName(2, 3), []string{"split.tensors.count", "is 7", "want 3"}},
+		{"other count", "", func(f files) { f[splitName(2, 3)] = splitPart(2, 4, 3, nil) }, splitName(2, 3),
+			[]string{"split.count", "is 4", "want 3"}},
+		{"other total in a part", "", func(f files) { f[splitName(2, 3)] = splitPart(2, 3, 7, nil) }, splitName(2, 3),
+			[]string{"split.tensors.count", "is 7", "want 3"}},
 		{"wrong total", "", func(f files) {
 			for i := range 3 {
 				f[splitName(i, 3)] = splitPart(uint16(i), 3, 4, nil)
 			}
 		}, splitName(0, 3), []string{"split.tensors.count", "is 4", "3 parts hold 3 tensors"}},
-		{"negative total", "", func(f files) { f[splitName(0, 3)] = splitPart(0, 3, -1, nil) }, splitName(0, 3), []string{"split.tensors.count", "int32 -1"}},
-		{"negative total in a part", "", func(f files) { f[splitName(1, 3)] = splitPart(1, 3, -1, nil) }, splitName(1, 3), []string{"split.tensors.count", "int32 -1"}},
-		{"part without keys", "", func(f files) { f[splitName(1, 3)] = without() }, splitName(1, 3), []string{"split.count", "missing", "part 2 of 3"}},
-		{"part without number", "", func(f files) { f[splitName(1, 3)] = without("split.count") }, splitName(1, 3), []string{"split.no", "missing"}},
+		{"negative total", "", func(f files) { f[splitName(0, 3)] = splitPart(0, 3, -1, nil) }, splitName(0, 3),
+			[]string{"split.tensors.count", "int32 -1"}},
+		{"negative total in a part", "", func(f files) { f[splitName(1, 3)] = splitPart(1, 3, -1, nil) },
+			splitName(1, 3), []string{"split.tensors.count", "int32 -1"}},
+		{"part without keys", "", func(f files) { f[splitName(1, 3)] = without() }, splitName(1, 3),
+			[]string{"split.count", "missing", "part 2 of 3"}},
+		{"part without number", "", func(f files) { f[splitName(1, 3)] = without("split.count") }, splitName(1, 3),
+			[]string{"split.no", "missing"}},
 		{"tensor in two parts", "", func(f files) {
 			f[splitName(2, 3)] = splitPart(2, 3, 3, func(w *Writer) { w.Add("t1", I8, []uint64{1}, []byte{0}) })
 		}, splitName(2, 3), []string{`tensor "t1"`, "part 2", splitName(1, 3)}},
-		{"part is a pointer", "", func(f files) { f[splitName(1, 3)] = []byte("version https://git-lfs.github.com/spec/v1\n") }, splitName(1, 3),
+		{"part is a pointer", "", func(f files) {
+			f[splitName(1, 3)] = []byte("version https://git-lfs.github.com/spec/v1\n")
+		}, splitName(1, 3),
 			[]string{"part 2 of 3", "Git LFS"}},
-		{"part is cut", "", func(f files) { f[splitName(2, 3)] = f[splitName(2, 3)][:100] }, splitName(2, 3), []string{"part 3 of 3"}},
-		{"part is empty", "", func(f files) { f[splitName(2, 3)] = nil }, splitName(2, 3), []string{"part 3 of 3", "empty"}},
+		{"part is cut", "", func(f files) { f[splitName(2, 3)] = f[splitName(2, 3)][:100] }, splitName(2, 3),
+			[]string{"part 3 of 3"}},
+		{"part is empty", "", func(f files) { f[splitName(2, 3)] = nil }, splitName(2, 3),
+			[]string{"part 3 of 3", "empty"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir, f := t.TempDir(), good()
@@ -172,7 +191,8 @@ func TestSplitMalformed(t *testing.T) {
 func TestSplitManyMissing(t *testing.T) {
 	path := write(t, t.TempDir(), splitName(0, 500), splitPart(0, 500, 500, nil))
 	_, err := Open(path)
-	if err == nil || !strings.Contains(err.Error(), "499 of 500 parts") || !strings.Contains(err.Error(), "and 491 more") {
+	if err == nil || !strings.Contains(err.Error(), "499 of 500 parts") ||
+		!strings.Contains(err.Error(), "and 491 more") {
 		t.Errorf("error %v", err)
 	}
 	if _, err := os.Stat(path); err != nil {

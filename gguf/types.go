@@ -150,9 +150,11 @@ func (t Type) RowBytes(n uint64) (uint64, error) {
 func (t Type) usable() error {
 	switch {
 	case t.Removed():
-		return fmt.Errorf("type %d (%s) has been removed from ggml: convert the model again to a current type", uint32(t), t)
+		return fmt.Errorf("type %d (%s) has been removed from ggml: convert the model again to a current type",
+			uint32(t), t)
 	case !t.Known():
-		return fmt.Errorf("unknown tensor type %d, the last known is %d (%s)", uint32(t), len(types)-1, Type(len(types)-1))
+		return fmt.Errorf("unknown tensor type %d, the last known is %d (%s)", uint32(t), len(types)-1,
+			Type(len(types)-1))
 	}
 	return nil
 }

@@ -31,7 +31,8 @@ func TestTypes(t *testing.T) {
 		names[name] = typ
 		if want, ok := removed[typ]; ok {
 			if name != want || typ.Known() || !typ.Removed() || typ.Block() != 0 || typ.BlockBytes() != 0 {
-				t.Errorf("type %d: %s, known %v, removed %v, want the removed %s", typ, name, typ.Known(), typ.Removed(), want)
+				t.Errorf("type %d: %s, known %v, removed %v, want the removed %s", typ, name, typ.Known(),
+					typ.Removed(), want)
 			}
 			if _, err := typ.RowBytes(256); err == nil {
 				t.Errorf("%s: RowBytes gave no error", name)
@@ -90,7 +91,8 @@ func TestRowBytes(t *testing.T) {
 }
 
 func TestValueTypeNames(t *testing.T) {
-	want := []string{"uint8", "int8", "uint16", "int16", "uint32", "int32", "float32", "bool", "string", "array", "uint64", "int64", "float64"}
+	want := []string{"uint8", "int8", "uint16", "int16", "uint32", "int32", "float32", "bool", "string", "array",
+		"uint64", "int64", "float64"}
 	for i, name := range want {
 		if got := ValueType(i).String(); got != name {
 			t.Errorf("value type %d is %q, want %q", i, got, name)

@@ -10,10 +10,10 @@ import (
 // ErrChanged is inside the error about a file that lost bytes while it was open.
 var ErrChanged = errors.New("the file changed while it was open")
 
-// View calls use with the bytes that Data returns for t, and returns its error. A file may shrink while it is mapped, or
-// its disk fail: to touch what is no longer there would end the program. Within use, on the goroutine that it is called on,
-// it ends use with an error that names file and tensor. Code that is not Go's, to which use hands the bytes, is not
-// protected; nor are other goroutines, unless they pass their panics on to this one.
+// View calls use with the bytes that Data returns for t, and returns its error. A file may shrink while it is mapped,
+// or its disk fail: to touch what is no longer there would end the program. Within use, on the goroutine that it is
+// called on, it ends use with an error that names file and tensor. Code that is not Go's, to which use hands the bytes,
+// is not protected; nor are other goroutines, unless they pass their panics on to this one.
 func (f *File) View(t *Tensor, use func(data []byte) error) error {
 	data, err := f.Data(t)
 	if err != nil {
@@ -32,7 +32,8 @@ func (p *part) shrunk() error {
 		return err
 	}
 	if info.Size() < p.size {
-		return fmt.Errorf("%w: it has %d bytes, it had %d; load it again once nothing writes to it", ErrChanged, info.Size(), p.size)
+		return fmt.Errorf("%w: it has %d bytes, it had %d; load it again once nothing writes to it", ErrChanged,
+			info.Size(), p.size)
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"slices"
 )
 
-// Writer collects metadata and tensors and writes them as one version 3 file. The data of a tensor is held from Add on, or
-// made when it is written; see AddFunc. Mistakes come out of WriteTo, all of them at once.
+// Writer collects metadata and tensors and writes them as one version 3 file. The data of a tensor is held from Add on,
+// or made when it is written; see AddFunc. Mistakes come out of WriteTo, all of them at once.
 type Writer struct {
 	keys    []KV
 	tensors []Tensor
@@ -78,8 +78,8 @@ func (w *Writer) add(name string, t Type, dims []uint64, data func() ([]byte, er
 	return size, true
 }
 
-// WriteTo writes the file and returns the number of bytes written. Nothing is written if any Set, Add or AddFunc was wrong.
-// The same calls give the same bytes.
+// WriteTo writes the file and returns the number of bytes written. Nothing is written if any Set, Add or AddFunc was
+// wrong. The same calls give the same bytes.
 func (w *Writer) WriteTo(dst io.Writer) (int64, error) {
 	align, err := w.alignment()
 	if err := errors.Join(append(slices.Clone(w.errs), err)...); err != nil {
@@ -153,7 +153,8 @@ func (w *Writer) alignment() (uint64, error) {
 		}
 		n, ok := kv.Value.(uint32)
 		if !ok || bits.OnesCount32(n) != 1 {
-			return 0, fmt.Errorf("gguf: writing: key %q is %s, want a uint32 that is a power of two", keyAlignment, kv.describe())
+			return 0, fmt.Errorf("gguf: writing: key %q is %s, want a uint32 that is a power of two", keyAlignment,
+				kv.describe())
 		}
 		return uint64(n), nil
 	}
@@ -187,7 +188,8 @@ func valueTypeOf(v any, depth int) (ValueType, bool) {
 		return ValueInt64, true
 	case float64:
 		return ValueFloat64, true
-	case []uint8, []int8, []uint16, []int16, []uint32, []int32, []float32, []bool, []string, []uint64, []int64, []float64:
+	case []uint8, []int8, []uint16, []int16, []uint32, []int32, []float32, []bool, []string, []uint64, []int64,
+		[]float64:
 		return ValueArray, depth < maxDepth
 	case []any:
 		if depth >= maxDepth {

@@ -43,7 +43,8 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		if f.Version != 3 || f.Alignment != wantAlign || len(f.Tensors) != len(want) {
-			t.Errorf("version %d, alignment %d, %d tensors, want 3, %d, %d", f.Version, f.Alignment, len(f.Tensors), wantAlign, len(want))
+			t.Errorf("version %d, alignment %d, %d tensors, want 3, %d, %d", f.Version, f.Alignment, len(f.Tensors),
+				wantAlign, len(want))
 		}
 		if d := cmp.Diff(everyValue, f.Keys[:len(everyValue)]); d != "" {
 			t.Errorf("keys (-want +got):\n%s", d)
@@ -73,15 +74,16 @@ func TestWriterLayout(t *testing.T) {
 	}
 }
 
-// Data that is made while the file is written gives the bytes of data that is held. It is asked for one after the other,
-// each time the file is written.
+// Data that is made while the file is written gives the bytes of data that is held. It is asked for one after the
+// other, each time the file is written.
 func TestWriterAddFunc(t *testing.T) {
 	held, streamed := NewWriter(), NewWriter()
 	var asked []string
 	for _, name := range []string{"a", "b", "c"} {
 		data := []byte(name + "xyz")
 		held.Add(name, I8, []uint64{4}, data)
-		streamed.AddFunc(name, I8, []uint64{4}, func() ([]byte, error) { asked = append(asked, name); return data, nil })
+		streamed.AddFunc(name, I8, []uint64{4},
+			func() ([]byte, error) { asked = append(asked, name); return data, nil })
 	}
 	var want, got bytes.Buffer
 	if _, err := held.WriteTo(&want); err != nil {
@@ -110,12 +112,15 @@ func TestWriterAddFuncErrors(t *testing.T) {
 		want string
 	}{
 		{"error", func() ([]byte, error) { return nil, lost }, `tensor "bad": lost`},
-		{"short", func() ([]byte, error) { return make([]byte, 3), nil }, `tensor "bad": 3 bytes of data, but I8 [4] takes 4`},
-		{"long", func() ([]byte, error) { return make([]byte, 5), nil }, `tensor "bad": 5 bytes of data, but I8 [4] takes 4`},
+		{"short", func() ([]byte, error) { return make([]byte, 3), nil },
+			`tensor "bad": 3 bytes of data, but I8 [4] takes 4`},
+		{"long", func() ([]byte, error) { return make([]byte, 5), nil },
+			`tensor "bad": 5 bytes of data, but I8 [4] takes 4`},
 	} {
 		w := NewWriter()
 		w.AddFunc("bad", I8, []uint64{4}, c.data)
-		w.AddFunc("after", I8, []uint64{4}, func() ([]byte, error) { t.Errorf("%s: asked for more", c.name); return nil, nil })
+		w.AddFunc("after", I8, []uint64{4},
+			func() ([]byte, error) { t.Errorf("%s: asked for more", c.name); return nil, nil })
 		if _, err := w.WriteTo(io.Discard); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
@@ -123,7 +128,8 @@ func TestWriterAddFuncErrors(t *testing.T) {
 	// Where the destination fails, no more is asked for.
 	w := NewWriter()
 	w.Add("large", I8, []uint64{1 << 20}, make([]byte, 1<<20))
-	w.AddFunc("after", I8, []uint64{4}, func() ([]byte, error) { t.Error("asked for more"); return make([]byte, 4), nil })
+	w.AddFunc("after", I8, []uint64{4},
+		func() ([]byte, error) { t.Error("asked for more"); return make([]byte, 4), nil })
 	if _, err := w.WriteTo(brokenWriter{lost}); !errors.Is(err, lost) {
 		t.Errorf("error %v, want %v", err, lost)
 	}
@@ -158,7 +164,8 @@ func TestWriterErrors(t *testing.T) {
 			w.Add("t", F32, []uint64{1}, make([]byte, 4))
 			w.Add("t", F32, []uint64{1}, make([]byte, 4))
 		}, `tensor "t" is added twice`},
-		{"tensor short", func(w *Writer) { w.Add("t", F32, []uint64{2}, make([]byte, 7)) }, "7 bytes of data, but F32 [2] takes 8"},
+		{"tensor short", func(w *Writer) { w.Add("t", F32, []uint64{2}, make([]byte, 7)) },
+			"7 bytes of data, but F32 [2] takes 8"},
 		{"tensor long", func(w *Writer) { w.Add("t", Q4_0, []uint64{32, 2}, make([]byte, 37)) }, "takes 36"},
 		{"tensor block", func(w *Writer) { w.Add("t", Q4_0, []uint64{16}, nil) }, "blocks of 32"},
 		{"tensor type", func(w *Writer) { w.Add("t", 99, []uint64{16}, nil) }, "unknown tensor type 99"},

@@ -69,7 +69,7 @@ func (b *Backend) WorkingBytes(w Work) int64 {
 	interim = max(interim, top.Words())
 	read := int64(max(1024, min(w.ReadWords, b.stagingMax())))
 	halves := int64(3<<10) * wordBytes // of the trial of halves
-	// There is a buffer for each power of two up to that, the largest less than twice as large as needed, and so all less than
-	// four times.
+	// There is a buffer for each power of two up to that, the largest less than twice as large as needed, and so all
+	// less than four times.
 	return maxCached*paramBytes + 4*int64(interim)*wordBytes + int64(1)<<bits.Len64(uint64(read-1))*wordBytes + halves
 }

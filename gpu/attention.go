@@ -55,8 +55,8 @@ func (b *Backend) attend(
 	}
 }
 
-// interim returns a buffer of at least so many words for what one step of an op leaves to the next. There is one for each
-// power of two, kept for good: recorded steps refer to it.
+// interim returns a buffer of at least so many words for what one step of an op leaves to the next. There is one for
+// each power of two, kept for good: recorded steps refer to it.
 func (b *Backend) interim(words int) (*buffer, error) {
 	class := bits.Len(uint(words - 1))
 	if buf := b.interims[class]; buf != nil {

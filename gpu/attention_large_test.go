@@ -12,8 +12,9 @@ import (
 	"cera/check"
 )
 
-// TestAttentionLarge runs the kernels in a model's shape, so that all of a device is at work, and holds some rows and heads
-// to float64. On a software adapter the shape is smaller, and, not at full length, halves and one row are not crossed.
+// TestAttentionLarge runs the kernels in a model's shape, so that all of a device is at work, and holds some rows and
+// heads to float64. On a software adapter the shape is smaller, and, not at full length, halves and one row are not
+// crossed.
 func TestAttentionLarge(t *testing.T) {
 	for _, half := range []bool{false, true} {
 		for _, rows := range []int{1, 8, 600} {
@@ -25,7 +26,8 @@ func TestAttentionLarge(t *testing.T) {
 				}
 				heads, kv, ctx, rows = 8, 2, 1500, min(rows, 40)
 			}
-			t.Run(fmt.Sprintf("halves %v, %d rows", half, rows), func(t *testing.T) { attentionLarge(t, b, half, rows, heads, kv, headDim, ctx) })
+			t.Run(fmt.Sprintf("halves %v, %d rows", half, rows),
+				func(t *testing.T) { attentionLarge(t, b, half, rows, heads, kv, headDim, ctx) })
 		}
 	}
 }
@@ -56,7 +58,8 @@ func attentionLarge(t *testing.T, b *Backend, half bool, rows, heads, kv, headDi
 	dst := b.Alloc("dst", rows, heads*headDim)
 	p := backend.Attention{NHead: heads, NKV: kv, HeadDim: headDim, Scale: float32(1 / math.Sqrt(float64(headDim)))}
 	rng := rand.New(rand.NewPCG(uint64(rows), 7))
-	for _, variant := range []string{"split", "split-256", "split-1024", "tile", "tile-64-16", "tile-64-32", "tile-128-32"} {
+	for _, variant := range []string{"split", "split-256", "split-1024", "tile", "tile-64-16", "tile-64-32",
+		"tile-128-32"} {
 		force, err := parseAttention(variant)
 		if err != nil {
 			t.Fatal(err)
@@ -94,7 +97,8 @@ func attentionLarge(t *testing.T, b *Backend, half bool, rows, heads, kv, headDi
 				}
 				g := float64(got[(r*heads+h)*headDim+d])
 				if bound := check.AttendBound(p, len(weights), size, 0, abs); !(math.Abs(g-want) <= bound) {
-					t.Fatalf("%s: row %d, head %d, element %d is %g, want %g: off by %.3g, bound %.3g", variant, r, h, d, g, want, math.Abs(g-want), bound)
+					t.Fatalf("%s: row %d, head %d, element %d is %g, want %g: off by %.3g, bound %.3g", variant, r, h,
+						d, g, want, math.Abs(g-want), bound)
 				}
 			}
 		}

@@ -16,8 +16,8 @@ import (
 //	split    few rows: the positions are split among workgroups, whose query heads share what they read
 //	tile     many rows: tiles of queries and keys; the positions are split as well where the queries are few
 //
-// split and tile take heads of a multiple of 4 elements (8 in a cache of halves) up to shaders.MaxFastHeadDim, in a cache
-// whose rows begin at a multiple of 16 bytes.
+// split and tile take heads of a multiple of 4 elements (8 in a cache of halves) up to shaders.MaxFastHeadDim, in a
+// cache whose rows begin at a multiple of 16 bytes.
 const (
 	attentionGeneral = "general"
 	attentionSplit   = "split"
@@ -63,8 +63,9 @@ func parseAttention(name string) (f attentionForce, err error) {
 		fits = (f.cols == 64 || f.cols == 128) && (f.depth == 16 || f.depth == 32)
 	}
 	if err != nil || !fits {
-		return attentionForce{}, fmt.Errorf("attention %q: expected general, split, tile, split-N with up to %d workgroups, or "+
-			"tile-N-M with 64 or 128 keys and a depth of 16 or 32", name, 1<<16)
+		return attentionForce{}, fmt.Errorf(
+			"attention %q: expected general, split, tile, split-N with up to %d workgroups, or "+
+				"tile-N-M with 64 or 128 keys and a depth of 16 or 32", name, 1<<16)
 	}
 	return f, nil
 }
@@ -93,7 +94,8 @@ const (
 	mergeThreads = 256
 )
 
-// planAttention chooses the kernel for a shape, on a device with so many bytes of workgroup memory and threads a workgroup.
+// planAttention chooses the kernel for a shape, on a device with so many bytes of workgroup memory and threads a
+// workgroup.
 func planAttention(s attentionShape, force attentionForce, storage, threads int) attentionPlan {
 	p := planKernel(s, force, storage, threads)
 	if threads < mergeThreads {
@@ -136,7 +138,8 @@ func planSplit(s attentionShape, force attentionForce, storage int) attentionPla
 		split:  shaders.AttentionSplit{HeadDim: s.headDim, Heads: 4, Half: s.half},
 	}
 	group := s.heads / s.kv
-	if eight := (shaders.AttentionSplit{HeadDim: s.headDim, Heads: 8, Half: s.half}); group > 4 && eight.Storage() <= storage {
+	if eight := (shaders.AttentionSplit{HeadDim: s.headDim, Heads: 8, Half: s.half}); group > 4 &&
+		eight.Storage() <= storage {
 		p.split = eight
 	}
 	p.parts = (group + p.split.Heads - 1) / p.split.Heads
@@ -173,8 +176,8 @@ func planTile(s attentionShape, force attentionForce, storage int) attentionPlan
 	return p
 }
 
-// splitsFor returns how many splits make as many workgroups as are wanted, of at least step positions each where a row sees
-// as many as it can.
+// splitsFor returns how many splits make as many workgroups as are wanted, of at least step positions each where a row
+// sees as many as it can.
 func splitsFor(want, each, positions, step int) int {
 	return max(1, min(want/each, (positions+step-1)/step, shaders.MaxSplits))
 }

@@ -17,7 +17,8 @@ import (
 // TestPlanAttention holds the choice of kernels to a table.
 func TestPlanAttention(t *testing.T) {
 	const most, least = 48 << 10, 16 << 10 // bytes of workgroup memory: a large GPU's, and what WebGPU promises
-	decode := attentionShape{rows: 1, heads: 32, kv: 8, headDim: 128, positions: 16384, cacheAligned: true, rowsAligned: true}
+	decode := attentionShape{rows: 1, heads: 32, kv: 8, headDim: 128, positions: 16384, cacheAligned: true,
+		rowsAligned: true}
 	prefill := decode
 	prefill.rows = 512
 	with := func(s attentionShape, f func(s *attentionShape)) attentionShape {
@@ -38,7 +39,8 @@ func TestPlanAttention(t *testing.T) {
 		storage int
 		want    attentionPlan
 	}{
-		{"decode", decode, "", most, attentionPlan{kernel: attentionSplit, split: split(128, 4, false), parts: 1, splits: 64}},
+		{"decode", decode, "", most, attentionPlan{kernel: attentionSplit, split: split(128, 4, false), parts: 1,
+			splits: 64}},
 		{"decode of halves", with(decode, func(s *attentionShape) { s.half = true }), "", least,
 			attentionPlan{kernel: attentionSplit, split: split(128, 4, true), parts: 1, splits: 64}},
 		{"eight rows", with(decode, func(s *attentionShape) { s.rows = 8 }), "", most,
@@ -47,7 +49,8 @@ func TestPlanAttention(t *testing.T) {
 			attentionPlan{kernel: attentionSplit, split: split(128, 4, false), parts: 1, splits: 16}},
 		{"a window", with(decode, func(s *attentionShape) { s.positions = 128 }), "", most,
 			attentionPlan{kernel: attentionSplit, split: split(128, 4, false), parts: 1, splits: 1}},
-		{"one KV head, and no more splits than are merged", with(decode, func(s *attentionShape) { s.kv, s.heads, s.positions = 1, 1, 1<<20 }), "", most,
+		{"one KV head, and no more splits than are merged",
+			with(decode, func(s *attentionShape) { s.kv, s.heads, s.positions = 1, 1, 1<<20 }), "", most,
 			attentionPlan{kernel: attentionSplit, split: split(128, 4, false), parts: 1, splits: shaders.MaxSplits}},
 		{"as many KV heads as heads", with(decode, func(s *attentionShape) { s.kv = 32 }), "", most,
 			attentionPlan{kernel: attentionSplit, split: split(128, 4, false), parts: 1, splits: 16}},
@@ -57,37 +60,51 @@ func TestPlanAttention(t *testing.T) {
 			attentionPlan{kernel: attentionSplit, split: split(128, 8, false), parts: 2, splits: 64}},
 		{"groups of seven in little memory", with(decode, func(s *attentionShape) { s.heads, s.kv = 28, 4 }), "", least,
 			attentionPlan{kernel: attentionSplit, split: split(128, 4, false), parts: 2, splits: 64}},
-		{"many KV heads of many rows", with(decode, func(s *attentionShape) { s.rows, s.kv = 8, 1<<10; s.heads = 1 << 10 }), "", most,
+		{"many KV heads of many rows", with(decode,
+			func(s *attentionShape) { s.rows, s.kv = 8, 1<<10; s.heads = 1 << 10 }), "", most,
 			attentionPlan{kernel: attentionSplit, split: split(128, 4, false), parts: 1, splits: 1}},
 
-		{"prefill", prefill, "", most, attentionPlan{kernel: attentionTile, tile: tile(128, 128, 16, 16, false), parts: 1, splits: 1}},
-		{"prefill in little memory", prefill, "", least, attentionPlan{kernel: attentionTile, tile: tile(128, 128, 16, 16, false), parts: 1, splits: 1}},
+		{"prefill", prefill, "", most, attentionPlan{kernel: attentionTile, tile: tile(128, 128, 16, 16, false),
+			parts: 1, splits: 1}},
+		{"prefill in little memory", prefill, "", least,
+			attentionPlan{kernel: attentionTile, tile: tile(128, 128, 16, 16, false), parts: 1, splits: 1}},
 		{"prefill of large heads", with(prefill, func(s *attentionShape) { s.headDim = 256 }), "", most,
 			attentionPlan{kernel: attentionTile, tile: tile(256, 64, 16, 16, false), parts: 1, splits: 1}},
-		{"prefill of large heads in little memory", with(prefill, func(s *attentionShape) { s.headDim, s.half = 256, true }), "", least,
+		{"prefill of large heads in little memory",
+			with(prefill, func(s *attentionShape) { s.headDim, s.half = 256, true }), "", least,
 			attentionPlan{kernel: attentionTile, tile: tile(256, 64, 16, 8, true), parts: 1, splits: 1}},
 		{"nine rows", with(prefill, func(s *attentionShape) { s.rows = 9 }), "", most,
 			attentionPlan{kernel: attentionTile, tile: tile(128, 128, 16, 16, false), parts: 1, splits: 32}},
-		{"a short prompt after a short one", with(prefill, func(s *attentionShape) { s.rows, s.positions = 40, 700 }), "", most,
+		{"a short prompt after a short one", with(prefill, func(s *attentionShape) { s.rows, s.positions = 40, 700 }),
+			"", most,
 			attentionPlan{kernel: attentionTile, tile: tile(128, 128, 16, 16, false), parts: 1, splits: 3}},
 
 		{"a head that fills no vector", with(decode, func(s *attentionShape) { s.headDim = 126 }), "", most, general},
-		{"a head that fills no vector of halves", with(prefill, func(s *attentionShape) { s.headDim, s.half = 124, true }), "", most, general},
+		{"a head that fills no vector of halves",
+			with(prefill, func(s *attentionShape) { s.headDim, s.half = 124, true }), "", most, general},
 		{"a head that is too large", with(prefill, func(s *attentionShape) { s.headDim = 260 }), "", most, general},
-		{"a cache between vectors", with(decode, func(s *attentionShape) { s.cacheAligned = false }), "", most, general},
+		{"a cache between vectors", with(decode, func(s *attentionShape) { s.cacheAligned = false }), "", most,
+			general},
 		{"queries between vectors", with(decode, func(s *attentionShape) { s.rowsAligned = false }), "", most,
 			attentionPlan{kernel: attentionSplit, split: split(128, 4, false), parts: 1, splits: 64}},
 		{"many queries between vectors", with(prefill, func(s *attentionShape) { s.rowsAligned = false }), "", most,
 			attentionPlan{kernel: attentionSplit, split: split(128, 4, false), parts: 1, splits: 1}},
 
 		{"forced general", decode, "general", most, general},
-		{"forced tile", decode, "tile", most, attentionPlan{kernel: attentionTile, tile: tile(128, 128, 16, 16, false), parts: 1, splits: 32}},
-		{"forced split", prefill, "split", most, attentionPlan{kernel: attentionSplit, split: split(128, 4, false), parts: 1, splits: 1}},
-		{"forced workgroups", decode, "split-1024", most, attentionPlan{kernel: attentionSplit, split: split(128, 4, false), parts: 1, splits: 128}},
-		{"forced tile of a shape", prefill, "tile-64-32", most, attentionPlan{kernel: attentionTile, tile: tile(128, 64, 32, 16, false), parts: 1, splits: 1}},
-		{"forced tile of a shape too large", prefill, "tile-128-32", least, attentionPlan{kernel: attentionTile, tile: tile(128, 128, 16, 16, false), parts: 1, splits: 1}},
-		{"forced tile between vectors", with(prefill, func(s *attentionShape) { s.rowsAligned = false }), "tile", most, general},
-		{"forced split of an odd head", with(decode, func(s *attentionShape) { s.headDim = 31 }), "split", most, general},
+		{"forced tile", decode, "tile", most,
+			attentionPlan{kernel: attentionTile, tile: tile(128, 128, 16, 16, false), parts: 1, splits: 32}},
+		{"forced split", prefill, "split", most,
+			attentionPlan{kernel: attentionSplit, split: split(128, 4, false), parts: 1, splits: 1}},
+		{"forced workgroups", decode, "split-1024", most,
+			attentionPlan{kernel: attentionSplit, split: split(128, 4, false), parts: 1, splits: 128}},
+		{"forced tile of a shape", prefill, "tile-64-32", most,
+			attentionPlan{kernel: attentionTile, tile: tile(128, 64, 32, 16, false), parts: 1, splits: 1}},
+		{"forced tile of a shape too large", prefill, "tile-128-32", least,
+			attentionPlan{kernel: attentionTile, tile: tile(128, 128, 16, 16, false), parts: 1, splits: 1}},
+		{"forced tile between vectors", with(prefill, func(s *attentionShape) { s.rowsAligned = false }), "tile", most,
+			general},
+		{"forced split of an odd head", with(decode, func(s *attentionShape) { s.headDim = 31 }), "split", most,
+			general},
 	} {
 		var force attentionForce
 		if c.force != "" {
@@ -100,8 +117,10 @@ func TestPlanAttention(t *testing.T) {
 		if d := cmp.Diff(c.want, got, cmp.AllowUnexported(attentionPlan{})); d != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, d)
 		}
-		if got.kernel == attentionSplit && got.split.Storage() > c.storage || got.kernel == attentionTile && got.tile.Storage() > c.storage {
-			t.Errorf("%s: %d and %d bytes of workgroup memory, there are %d", c.name, got.split.Storage(), got.tile.Storage(), c.storage)
+		if got.kernel == attentionSplit && got.split.Storage() > c.storage ||
+			got.kernel == attentionTile && got.tile.Storage() > c.storage {
+			t.Errorf("%s: %d and %d bytes of workgroup memory, there are %d", c.name, got.split.Storage(),
+				got.tile.Storage(), c.storage)
 		}
 	}
 }
@@ -112,9 +131,11 @@ func TestPlanAttentionFits(t *testing.T) {
 		for d := 8; d <= shaders.MaxFastHeadDim; d += 8 {
 			for _, rows := range []int{1, 100} {
 				for _, heads := range []int{1, 4, 5, 8, 71} {
-					s := attentionShape{rows: rows, heads: heads, kv: 1, headDim: d, positions: 5000, half: half, cacheAligned: true, rowsAligned: true}
+					s := attentionShape{rows: rows, heads: heads, kv: 1, headDim: d, positions: 5000, half: half,
+						cacheAligned: true, rowsAligned: true}
 					p := planAttention(s, attentionForce{}, 16<<10, 256)
-					if p.kernel == attentionGeneral || p.split.Storage() > 16<<10 && p.kernel == attentionSplit || p.tile.Storage() > 16<<10 && p.kernel == attentionTile {
+					if p.kernel == attentionGeneral || p.split.Storage() > 16<<10 && p.kernel == attentionSplit ||
+						p.tile.Storage() > 16<<10 && p.kernel == attentionTile {
 						t.Errorf("%+v: %+v", s, p)
 					}
 				}
@@ -136,13 +157,15 @@ func TestParseAttention(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	for _, name := range []string{"", "flash", "split-", "split-0", "split-x", "split-70000", "tile-64", "tile-32-16", "tile-64-8", "general-1", "split-256-1", "tile-64-16x"} {
+	for _, name := range []string{"", "flash", "split-", "split-0", "split-x", "split-70000", "tile-64", "tile-32-16",
+		"tile-64-8", "general-1", "split-256-1", "tile-64-16x"} {
 		if got, err := parseAttention(name); err == nil || !strings.Contains(err.Error(), "attention \""+name+"\"") {
 			t.Errorf("%q: %+v, %v", name, got, err)
 		}
 	}
 	t.Setenv("CERA_ATTENTION_VARIANT", "fast")
-	if _, err := Open(Options{Adapter: -1, AllowSoftware: true}); err == nil || !strings.Contains(err.Error(), "CERA_ATTENTION_VARIANT") {
+	if _, err := Open(Options{Adapter: -1, AllowSoftware: true}); err == nil ||
+		!strings.Contains(err.Error(), "CERA_ATTENTION_VARIANT") {
 		t.Errorf("from the environment: %v", err)
 	}
 	t.Setenv("CERA_ATTENTION_VARIANT", "tile-64-16")
@@ -170,7 +193,8 @@ func TestAttentionPastTheCacheEverywhere(t *testing.T) {
 					return v
 				}
 			}
-			kv := backend.KV{K: filled(t, b, "k", context, words, value(1)), V: filled(t, b, "v", context, words, value(2)), Half: half}
+			kv := backend.KV{K: filled(t, b, "k", context, words, value(1)),
+				V: filled(t, b, "v", context, words, value(2)), Half: half}
 			q := filled(t, b, "q", 4, n, func(_, i int) float32 { return noise(3, 0, i) })
 			pos := uploaded(b, "pos", []uint32{context - 1, context, math.MaxUint32 - 1, math.MaxUint32})
 			dst := b.Alloc("dst", 4, n)
@@ -178,7 +202,8 @@ func TestAttentionPastTheCacheEverywhere(t *testing.T) {
 			got := read(t, b, dst)
 			for r := 1; r < 4; r++ {
 				if !slices.Equal(got[r*n:(r+1)*n], got[:n]) {
-					t.Errorf("%s, halves %v, row %d: found %v, expected %v, that of the last position", variant, half, r, got[r*n:(r+1)*n], got[:n])
+					t.Errorf("%s, halves %v, row %d: found %v, expected %v, that of the last position", variant, half,
+						r, got[r*n:(r+1)*n], got[:n])
 				}
 			}
 		}
@@ -202,7 +227,8 @@ func TestAttentionRecorded(t *testing.T) {
 			if rows == 5 {
 				dst = large
 			}
-			b.Attention(dst, q.Slice(0, rows), kv, pos.View(0, 1, rows), backend.Attention{NHead: 1, NKV: 1, HeadDim: n, Scale: 1})
+			b.Attention(dst, q.Slice(0, rows), kv, pos.View(0, 1, rows),
+				backend.Attention{NHead: 1, NKV: 1, HeadDim: n, Scale: 1})
 		}
 	}
 	again := b.Record(run)

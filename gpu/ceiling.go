@@ -7,8 +7,8 @@ import (
 	"cera/shaders"
 )
 
-// BenchPass is an elementwise pass over three tensors of one size, each with a buffer of its own, that moves what AddRMSNorm
-// moves: src += residual, dst = src / 2. A few floats at the end that make no four are left out.
+// BenchPass is an elementwise pass over three tensors of one size, each with a buffer of its own, that moves what
+// AddRMSNorm moves: src += residual, dst = src / 2. A few floats at the end that make no four are left out.
 func (b *Backend) BenchPass(dst, src, residual backend.Tensor) {
 	const op = "BenchPass"
 	if !b.ready(op) {
@@ -31,8 +31,8 @@ func (b *Backend) BenchPass(dst, src, residual backend.Tensor) {
 	b.dispatch(op, shaders.BenchPass{}, p, p.Grid(), span(s, src), span(d, dst), span(r, residual))
 }
 
-// BenchFMA runs a thread for each element of x, each with loops times shaders.BenchFMAFlops operations, and returns how many that
-// are. Elements of x in (0, 1) give numbers near 1. dst has x's shape.
+// BenchFMA runs a thread for each element of x, each with loops times shaders.BenchFMAFlops operations, and returns how
+// many that are. Elements of x in (0, 1) give numbers near 1. dst has x's shape.
 func (b *Backend) BenchFMA(dst, x backend.Tensor, loops int) (flops float64) {
 	const op = "BenchFMA"
 	if !b.ready(op) {

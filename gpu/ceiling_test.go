@@ -55,10 +55,13 @@ func TestBenchRejects(t *testing.T) {
 		want string
 	}{
 		"another shape": {func() { b.BenchPass(x, y, z) }, "rows of 7"},
-		"gaps":          {func() { b.BenchPass(x, y, backend.Tensor{Buf: z.Buf, Off: z.Off, Rows: 4, N: 4, Stride: 7}) }, "rows of 4"},
-		"one tensor":    {func() { b.BenchPass(x, x, y) }, "src"},
-		"no loops":      {func() { b.BenchFMA(y, x, 0) }, "0 loops"},
-		"loops":         {func() { b.BenchFMA(y, x, 1<<21) }, "loops"},
+		"gaps": {func() {
+			b.BenchPass(x, y,
+				backend.Tensor{Buf: z.Buf, Off: z.Off, Rows: 4, N: 4, Stride: 7})
+		}, "rows of 4"},
+		"one tensor": {func() { b.BenchPass(x, x, y) }, "src"},
+		"no loops":   {func() { b.BenchFMA(y, x, 0) }, "0 loops"},
+		"loops":      {func() { b.BenchFMA(y, x, 1<<21) }, "loops"},
 		"view": {func() {
 			b.BenchFMA(y.View(0, 4, 4), backend.Tensor{Buf: z.Buf, Off: z.Off, Rows: 4, N: 4, Stride: 7}, 1)
 		}, "without gaps"},

@@ -114,7 +114,8 @@ func (c *checker) exclusive(written, read []operand) {
 	for i, w := range written {
 		for _, r := range read {
 			if c.err == nil && w.t.Buf == r.t.Buf {
-				c.fail("%s (written) and %s (read) are in one buffer, %s; a dispatch cannot bind it both ways", w.role, r.role, w.t.Buf.(*buffer).name)
+				c.fail("%s (written) and %s (read) are in one buffer, %s; a dispatch cannot bind it both ways", w.role,
+					r.role, w.t.Buf.(*buffer).name)
 			}
 		}
 		for _, v := range written[:i] {
@@ -129,7 +130,8 @@ func (c *checker) alone(written, read []operand) {
 	for k, a := range written {
 		for _, o := range written[:k] {
 			if c.err == nil && a.t.Buf == o.t.Buf {
-				c.fail("%s and %s are in one buffer, %s; expected buffers of their own", o.role, a.role, a.t.Buf.(*buffer).name)
+				c.fail("%s and %s are in one buffer, %s; expected buffers of their own", o.role, a.role,
+					a.t.Buf.(*buffer).name)
 			}
 		}
 	}

@@ -15,8 +15,8 @@ func TestConformance(t *testing.T) {
 	backendtest.RunAll(t, func(*testing.T) backend.Backend { return b })
 }
 
-// TestConformanceMatMul runs what reads weights with every way of storing and multiplying them. What is missing in a short
-// list runs in TestConformanceGuardVariants, or is the same with another row.
+// TestConformanceMatMul runs what reads weights with every way of storing and multiplying them. What is missing in a
+// short list runs in TestConformanceGuardVariants, or is the same with another row.
 func TestConformanceMatMul(t *testing.T) {
 	parts := []string{"Embed", "MatMul", "MatMuls", "GatedMatMul", "ExpertMatMul"}
 	for _, c := range []struct {
@@ -28,11 +28,14 @@ func TestConformanceMatMul(t *testing.T) {
 	}{
 		{"packed, tiled", Options{Pack: PackAlways, MatVecRows: -1}, tuning{}, false, nil},
 		{"as in the file", Options{Pack: PackNever}, tuning{}, false, []string{"Embed", "MatMul", "ExpertMatMul"}},
-		{"other shapes", Options{Pack: PackAlways}, tuning{threads: 128, rows: 1, tile: shaders.Tile{Rows: 128, Cols: 32, Depth: 8}}, false,
+		{"other shapes", Options{Pack: PackAlways},
+			tuning{threads: 128, rows: 1, tile: shaders.Tile{Rows: 128, Cols: 32, Depth: 8}}, false,
 			[]string{"MatMul"}},
-		{"more rows", Options{Pack: PackAlways}, tuning{threads: 64, rows: 4}, false, []string{"MatMul", "ExpertMatMul"}},
+		{"more rows", Options{Pack: PackAlways}, tuning{threads: 64, rows: 4}, false,
+			[]string{"MatMul", "ExpertMatMul"}},
 		{"halves by integers", Options{Pack: PackAlways}, tuning{}, true, []string{"Embed", "MatMul"}},
-		{"packed, split", Options{Pack: PackAlways, MaxBinding: 1 << 17}, tuning{}, false, []string{"MatMuls", "GatedMatMul"}},
+		{"packed, split", Options{Pack: PackAlways, MaxBinding: 1 << 17}, tuning{}, false,
+			[]string{"MatMuls", "GatedMatMul"}},
 	} {
 		parts := parts
 		if !full() {
@@ -51,9 +54,9 @@ func TestConformanceMatMul(t *testing.T) {
 	}
 }
 
-// TestConformanceAttention runs attention on every kernel that it may be forced to, with the workgroup memory of the device
-// and with as little as WebGPU promises. What is missing in a short list runs in TestConformanceGuardVariants, or with another
-// row of the same kernel.
+// TestConformanceAttention runs attention on every kernel that it may be forced to, with the workgroup memory of the
+// device and with as little as WebGPU promises. What is missing in a short list runs in TestConformanceGuardVariants,
+// or with another row of the same kernel.
 func TestConformanceAttention(t *testing.T) {
 	parts := []string{"Attention", "AttentionSplits", "AttentionBatch", "RepeatAttention"}
 	for _, c := range []struct {

@@ -213,7 +213,8 @@ func kernels(dir string) (fs.FS, error) {
 			continue
 		}
 		if !slices.Contains(known, e.Name()) {
-			return nil, fmt.Errorf("kernels: %s replaces no kernel; there are %s", filepath.Join(dir, e.Name()), strings.Join(known, ", "))
+			return nil, fmt.Errorf("kernels: %s replaces no kernel; there are %s", filepath.Join(dir, e.Name()),
+				strings.Join(known, ", "))
 		}
 		found++
 	}

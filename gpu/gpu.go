@@ -34,12 +34,12 @@ type Options struct {
 	MaxBinding    int64 // largest part of a weight in bytes; 0 takes the device's largest binding, less splits weights sooner
 	MatVecRows    int   // MatMul with more rows than this is tiled; 0 takes DefaultMatVecRows, -1 tiles always
 
-	// Limits are asked of the device where the adapter has more; 0 in a field: as much as the adapter has. The zero value:
-	// the environment's CERA_LIMITS (see ParseLimits), or all that the adapter has.
+	// Limits are asked of the device where the adapter has more; 0 in a field: as much as the adapter has. The zero
+	// value: the environment's CERA_LIMITS (see ParseLimits), or all that the adapter has.
 	Limits Limits
 
-	// Guard puts poisoned words around every tensor and looks at them whenever the device is waited for: an op that wrote
-	// there is an error. For tests; the environment's CERA_GUARD does the same.
+	// Guard puts poisoned words around every tensor and looks at them whenever the device is waited for: an op that
+	// wrote there is an error. For tests; the environment's CERA_GUARD does the same.
 	Guard bool
 
 	Pack Pack // which weights are packed
@@ -48,8 +48,8 @@ type Options struct {
 	// shaders.NormVariants. Empty: the environment's CERA_NORM_VARIANT, or, where that is empty too, a choice by shape.
 	NormVariant string
 
-	// AttentionVariant forces the kernel of attention on every shape that it can run: "general", "split" or "tile", or with
-	// numbers "split-512" (workgroups) and "tile-128-16" (keys and depth of a tile). Empty: the environment's
+	// AttentionVariant forces the kernel of attention on every shape that it can run: "general", "split" or "tile", or
+	// with numbers "split-512" (workgroups) and "tile-128-16" (keys and depth of a tile). Empty: the environment's
 	// CERA_ATTENTION_VARIANT, or, where that is empty too, a choice by shape.
 	AttentionVariant string
 

@@ -13,7 +13,8 @@ const built = false
 // Backend is not available in a program built without cgo: Open never returns one.
 type Backend struct{ backend.Backend }
 
-var errNoCgo = fmt.Errorf("%w: the program was built without cgo (CGO_ENABLED=0), which the WebGPU binding needs", ErrNoDevice)
+var errNoCgo = fmt.Errorf("%w: the program was built without cgo (CGO_ENABLED=0), which the WebGPU binding needs",
+	ErrNoDevice)
 
 // Adapters returns an error: there are none without cgo.
 func Adapters() ([]AdapterInfo, error) { return nil, errNoCgo }

@@ -31,8 +31,8 @@ func open(t *testing.T, o Options) *Backend {
 	return b
 }
 
-// full tells whether the tests are to run at length: every variant on every part of the suite, as "make test-all" has it.
-// Without it each variant runs what no other test has it run, so that every kernel runs on every part all the same.
+// full tells whether the tests are to run at length: every variant on every part of the suite, as "make test-all" has
+// it. Without it each variant runs what no other test has it run, so that every kernel runs on every part all the same.
 func full() bool { return os.Getenv("CERA_FULL") != "" }
 
 // filled allocates [rows, n] with value f(row, column).

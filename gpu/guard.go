@@ -10,13 +10,14 @@ import (
 	"github.com/cogentcore/webgpu/wgpu"
 )
 
-// Guards are poisoned words before and after what a buffer holds, inside the range that kernels bind: WebGPU itself keeps a
-// kernel from what lies outside a binding, and so hides a wrong index unless there is something inside to hit. Tensors from
-// Alloc begin guardWords into their buffers; weights, whose kernels have no offset, and scratch have guards at their ends alone.
-// What is bound by its exact span (the operands of rmsnorm_batch.wgsl) has no guards in reach, and needs none.
+// Guards are poisoned words before and after what a buffer holds, inside the range that kernels bind: WebGPU itself
+// keeps a kernel from what lies outside a binding, and so hides a wrong index unless there is something inside to hit.
+// Tensors from Alloc begin guardWords into their buffers; weights, whose kernels have no offset, and scratch have
+// guards at their ends alone. What is bound by its exact span (the operands of rmsnorm_batch.wgsl) has no guards in
+// reach, and needs none.
 //
-// A kernel that writes past its tensor leaves its mark, which names tensor and ops at the next Flush, Read or Free. One that
-// reads there gets NaNs, which show in its results: they are what the suite compares.
+// A kernel that writes past its tensor leaves its mark, which names tensor and ops at the next Flush, Read or Free. One
+// that reads there gets NaNs, which show in its results: they are what the suite compares.
 const (
 	guardWords = 256
 	guardBits  = 0x7fc0dead // a NaN
@@ -103,7 +104,8 @@ func (b *Backend) readGuards() error {
 			return err
 		}
 		for i, p := range part {
-			if err := enc.CopyBufferToBuffer(p.buf.raw, uint64(p.at)*wordBytes, b.staging, uint64(i)*size, size); err != nil {
+			if err := enc.CopyBufferToBuffer(p.buf.raw, uint64(p.at)*wordBytes, b.staging, uint64(i)*size,
+				size); err != nil {
 				return err
 			}
 		}

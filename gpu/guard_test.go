@@ -13,8 +13,8 @@ import (
 	"cera/backend/backendtest"
 )
 
-// No kernel touches a word outside its tensors, in the whole suite: every guard is as it was, and no NaN of theirs got into a
-// result.
+// No kernel touches a word outside its tensors, in the whole suite: every guard is as it was, and no NaN of theirs got
+// into a result.
 func TestConformanceGuard(t *testing.T) {
 	b := open(t, Options{Guard: true})
 	backendtest.RunAll(t, func(*testing.T) backend.Backend { return b })
@@ -31,13 +31,15 @@ func TestConformanceGuardVariants(t *testing.T) {
 		o     Options
 		parts []string
 	}{
-		{"packed, tiled", Options{Pack: PackAlways, MatVecRows: -1}, []string{"Embed", "MatMul", "ExpertMatMul", "MatMuls", "GatedMatMul"}},
+		{"packed, tiled", Options{Pack: PackAlways, MatVecRows: -1},
+			[]string{"Embed", "MatMul", "ExpertMatMul", "MatMuls", "GatedMatMul"}},
 		{"packed", Options{Pack: PackAlways}, []string{"MatMul", "ExpertMatMul", "MatMuls", "GatedMatMul"}},
 		{"split", Options{Pack: PackAlways, MaxBinding: 1 << 17}, []string{"Embed", "MatMul", "ExpertMatMul"}},
 		{"general attention", Options{AttentionVariant: "general"}, []string{"Attention", "AttentionBatch"}},
 		{"tiled attention", Options{AttentionVariant: "tile-128-32"}, []string{"Attention", "AttentionBatch"}},
 		{"split attention", Options{AttentionVariant: "split-65536"}, []string{"Attention", "AttentionSplits"}},
-		{"few threads", Options{Limits: Limits{Invocations: 64}}, []string{"Act", "GatedAct", "Add", "AddBias", "Scale", "Combine", "StoreKV", "UnpackHalf"}},
+		{"few threads", Options{Limits: Limits{Invocations: 64}},
+			[]string{"Act", "GatedAct", "Add", "AddBias", "Scale", "Combine", "StoreKV", "UnpackHalf"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.o.Guard = true
@@ -65,7 +67,8 @@ func patched(t *testing.T, file, from, to string) *Backend {
 	return open(t, Options{Guard: true, Kernels: dir})
 }
 
-// A kernel that writes before or after its tensor is found out, by Flush, Read and Free, which name op, tensor and place.
+// A kernel that writes before or after its tensor is found out, by Flush, Read and Free, which name op, tensor and
+// place.
 func TestGuardCatchesWrites(t *testing.T) {
 	const from = "x[to] = x[to] * bitcast<f32>(params.factor_bits);"
 	for _, c := range []struct{ name, to, want string }{

@@ -18,8 +18,8 @@ const (
 	halvesFlushed
 )
 
-// flushesHalves tells whether the device's own conversion takes subnormal halves for zero, which WGSL allows. The first call
-// tries it, and waits for the device.
+// flushesHalves tells whether the device's own conversion takes subnormal halves for zero, which WGSL allows. The first
+// call tries it, and waits for the device.
 func (b *Backend) flushesHalves(op string) bool {
 	if b.halves == halvesUnknown && b.err == nil {
 		tape := b.tape // what the trial runs is no part of a recorded step

@@ -34,7 +34,8 @@ func (b *Backend) Join(ws ...backend.Weight) {
 		if len(j.weights) > 0 {
 			first = j.weights[0]
 		}
-		if len(w.chunks) != 1 || w.joint != nil || w.format != first.format || w.n != first.n || (w.packing == nil) != (first.packing == nil) || !w.wholeRows() {
+		if len(w.chunks) != 1 || w.joint != nil || w.format != first.format || w.n != first.n ||
+			(w.packing == nil) != (first.packing == nil) || !w.wholeRows() {
 			return
 		}
 		quants += w.chunks[0].buf.words
@@ -53,7 +54,8 @@ func (b *Backend) Join(ws ...backend.Weight) {
 	}
 	var scalesBuf *buffer
 	if scales > 0 {
-		if scalesBuf, err = b.newBuffer(j.weights[0].name+" and others, scales", scales, weightBuffer, storageUsage); err != nil {
+		if scalesBuf, err = b.newBuffer(j.weights[0].name+" and others, scales", scales, weightBuffer,
+			storageUsage); err != nil {
 			b.freeBuffer(buf)
 			b.fail(op, err)
 			return
@@ -125,18 +127,20 @@ func (b *Backend) MatMuls(dst []backend.Tensor, x backend.Tensor, ws []backend.W
 	p := fusedParams(w[0], x, dst)
 	p.M, p.First1, p.First2 = u32(w[0].rows+w[1].rows+w[2].rows), u32(w[0].rows), u32(w[0].rows+w[1].rows)
 	k := w[0].chunks[0]
-	b.dispatch(op, v, p, v.Grid(p), whole(k.buf), whole(k.scalesOrSelf()), whole(s), whole(d[0]), whole(d[1]), whole(d[2]))
+	b.dispatch(op, v, p, v.Grid(p), whole(k.buf), whole(k.scalesOrSelf()), whole(s), whole(d[0]), whole(d[1]),
+		whole(d[2]))
 }
 
-// GatedMatMul is a MatMul of x with wGate into gate and with wUp into up, and GatedAct of these into dst; where the weights
-// are joined and x has few rows, it is one dispatch.
+// GatedMatMul is a MatMul of x with wGate into gate and with wUp into up, and GatedAct of these into dst; where the
+// weights are joined and x has few rows, it is one dispatch.
 func (b *Backend) GatedMatMul(dst, gate, up, x backend.Tensor, wGate, wUp backend.Weight, act backend.Activation) {
 	const op = "GatedMatMul"
 	if !b.ready(op) {
 		return
 	}
 	out := []backend.Tensor{gate, up, dst}
-	if x.Rows > b.matVecRows || x.Rows == 0 || act == backend.ClampedSwiGLU || !b.fuses(out, x, []backend.Weight{wGate, wUp}) {
+	if x.Rows > b.matVecRows || x.Rows == 0 || act == backend.ClampedSwiGLU ||
+		!b.fuses(out, x, []backend.Weight{wGate, wUp}) {
 		backend.MatMulThenAct(b, dst, gate, up, x, wGate, wUp, act)
 		return
 	}
@@ -165,14 +169,15 @@ func (b *Backend) GatedMatMul(dst, gate, up, x backend.Tensor, wGate, wUp backen
 	p := fusedParams(g, x, out)
 	p.M, p.First1 = u32(g.rows), u32(g.rows)
 	k := g.chunks[0]
-	b.dispatch(op, v, p, v.Grid(p), whole(k.buf), whole(k.scalesOrSelf()), whole(s), whole(d[0]), whole(d[1]), whole(d[2]))
+	b.dispatch(op, v, p, v.Grid(p), whole(k.buf), whole(k.scalesOrSelf()), whole(s), whole(d[0]), whole(d[1]),
+		whole(d[2]))
 }
 
 // fusedBuffers is how many storage buffers a product with three outputs binds.
 const fusedBuffers = 6
 
-// fuses tells whether one dispatch can multiply x with all weights: they are joined and read as units, and the outputs and x
-// are in buffers of their own.
+// fuses tells whether one dispatch can multiply x with all weights: they are joined and read as units, and the outputs
+// and x are in buffers of their own.
 func (b *Backend) fuses(dst []backend.Tensor, x backend.Tensor, ws []backend.Weight) bool {
 	list := make([]*weight, len(ws))
 	for i, x := range ws {

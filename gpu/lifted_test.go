@@ -23,7 +23,8 @@ type lifted struct {
 	pipe   *wgpu.ComputePipeline
 }
 
-func lift(t *testing.T, b *Backend, file, entry string, defines map[string]string, types ...wgpu.BufferBindingType) *lifted {
+func lift(t *testing.T, b *Backend, file, entry string, defines map[string]string,
+	types ...wgpu.BufferBindingType) *lifted {
 	t.Helper()
 	src, err := shaders.Source(shaders.Program{File: file, Entry: entry, Defines: defines})
 	if err != nil {
@@ -40,7 +41,8 @@ func lift(t *testing.T, b *Backend, file, entry string, defines map[string]strin
 		})
 	}
 	layout := must(b.dev.CreateBindGroupLayout(&wgpu.BindGroupLayoutDescriptor{Entries: entries}))(t)
-	pl := must(b.dev.CreatePipelineLayout(&wgpu.PipelineLayoutDescriptor{BindGroupLayouts: []*wgpu.BindGroupLayout{layout}}))(t)
+	pl := must(b.dev.CreatePipelineLayout(
+		&wgpu.PipelineLayoutDescriptor{BindGroupLayouts: []*wgpu.BindGroupLayout{layout}}))(t)
 	defer pl.Release()
 	pipe := must(b.dev.CreateComputePipeline(&wgpu.ComputePipelineDescriptor{
 		Layout: pl, Compute: wgpu.ProgrammableStageDescriptor{Module: module, EntryPoint: entry},
@@ -205,14 +207,17 @@ func liftedForms() []liftedForm {
 		{"held", map[string]string{"HELD": "33u"}, 1, 1, 33 * 256},
 		{"held by more threads", map[string]string{"HELD": "9u", "WG_SIZE": "1024u"}, 1, 1, 9 * 1024},
 		{"held fours", map[string]string{"HELD": "7u", "VEC4": "1"}, 4, 4, 4 * 7 * 256},
-		{"held fours, many threads", map[string]string{"HELD": "2u", "VEC4": "1", "WG_SIZE": "1024u"}, 4, 4, 4 * 2 * 1024},
+		{"held fours, many threads", map[string]string{"HELD": "2u", "VEC4": "1", "WG_SIZE": "1024u"}, 4, 4,
+			4 * 2 * 1024},
 		{"held, whole rows", map[string]string{"HELD": "4u", "WHOLE": "1", "WG_SIZE": "64u"}, 1, 256, 256},
-		{"held fours, whole rows", map[string]string{"HELD": "2u", "VEC4": "1", "WHOLE": "1", "WG_SIZE": "512u"}, 4, 4096, 4096},
+		{"held fours, whole rows", map[string]string{"HELD": "2u", "VEC4": "1", "WHOLE": "1", "WG_SIZE": "512u"}, 4,
+			4096, 4096},
 	}
 }
 
 // takes tells whether a form runs a shape, and whether this test has it run it: all shapes in the form without defines,
-// and few rows in the others, or short ones; 70,000 of these are slow where threads go through registers that are empty.
+// and few rows in the others, or short ones; 70,000 of these are slow where threads go through registers that are
+// empty.
 func (f liftedForm) takes(s liftedShape) bool {
 	if s.rows == 70000 && !full() && (f.defines == nil) != (s.n == 31) {
 		return false
@@ -241,7 +246,8 @@ func liftedBatch(t *testing.T, b *Backend, f liftedForm) {
 	const rw, ro = wgpu.BufferBindingTypeStorage, wgpu.BufferBindingTypeReadOnlyStorage
 	plain := lift(t, b, "rmsnorm_batch.wgsl", "rmsnorm_batch", f.defines, rw, rw, ro, ro)
 	add := lift(t, b, "rmsnorm_batch.wgsl", "add_rmsnorm_batch", f.defines, rw, rw, ro, ro, ro)
-	usage := []wgpu.BufferUsage{wgpu.BufferUsageStorage, wgpu.BufferUsageStorage, wgpu.BufferUsageStorage, wgpu.BufferUsageStorage, wgpu.BufferUsageStorage}
+	usage := []wgpu.BufferUsage{wgpu.BufferUsageStorage, wgpu.BufferUsageStorage, wgpu.BufferUsageStorage,
+		wgpu.BufferUsageStorage, wgpu.BufferUsageStorage}
 	const eps = 1e-5
 	for i, s := range liftedShapes() {
 		if !f.takes(s) {
@@ -277,7 +283,8 @@ func liftedBatch(t *testing.T, b *Backend, f liftedForm) {
 }
 
 // checkNorm checks dst, out[1], against the norm of src, and that its gaps are as they were before.
-func checkNorm(t *testing.T, out [][]uint32, src, dst, w []uint32, s liftedShape, srcStride, dstStride int, eps float32) {
+func checkNorm(t *testing.T, out [][]uint32, src, dst, w []uint32, s liftedShape, srcStride, dstStride int,
+	eps float32) {
 	t.Helper()
 	v := make([]float64, s.n)
 	for r := range s.rows {
@@ -304,7 +311,8 @@ func same(t *testing.T, name string, got, want []uint32, off, rows, n, stride in
 			continue
 		}
 		if got[i] != want[i] {
-			t.Fatalf("%s: word %d: found %#x (%g), expected %#x (%g)", name, i, got[i], float(got[i]), want[i], float(want[i]))
+			t.Fatalf("%s: word %d: found %#x (%g), expected %#x (%g)", name, i, got[i], float(got[i]), want[i],
+				float(want[i]))
 		}
 	}
 }
@@ -312,7 +320,8 @@ func same(t *testing.T, name string, got, want []uint32, off, rows, n, stride in
 // The parameter bytes of DESIGN.md and those of the Go structs agree.
 func TestParamsMatchDesign(t *testing.T) {
 	bytes := must(binary.Append(nil, binary.LittleEndian, shaders.FusedResidualRMSNormParams{
-		Outer: 1, Inner: 2, InOff: 3, ResidualOff: 4, BiasOff: 5, GammaOff: 6, BetaOff: 7, OutOff: 8, EpsBits: 9, HasBias: 10, SumOff: 11, Pad: 12,
+		Outer: 1, Inner: 2, InOff: 3, ResidualOff: 4, BiasOff: 5, GammaOff: 6, BetaOff: 7, OutOff: 8, EpsBits: 9,
+		HasBias: 10, SumOff: 11, Pad: 12,
 	}))(t)
 	if len(bytes) != 48 {
 		t.Fatalf("found %d bytes, expected 48", len(bytes))

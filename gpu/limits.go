@@ -53,9 +53,9 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s needs %d%s, the device's %s is %d", e.What, e.Need, unit, e.Limit, e.Have)
 }
 
-// ParseLimits reads limits as CERA_LIMITS has them: "default" for WebGPU's own, and NAME=NUMBER, separated by commas, later ones
-// first. Names are binding, buffer, align and storage (in bytes), threads, workgroups and buffers (a stage). What is not
-// named is 0, for as much as the adapter has.
+// ParseLimits reads limits as CERA_LIMITS has them: "default" for WebGPU's own, and NAME=NUMBER, separated by commas,
+// later ones first. Names are binding, buffer, align and storage (in bytes), threads, workgroups and buffers (a stage).
+// What is not named is 0, for as much as the adapter has.
 func ParseLimits(text string) (Limits, error) {
 	var l Limits
 	for _, item := range strings.Split(text, ",") {
@@ -85,7 +85,8 @@ func ParseLimits(text string) (Limits, error) {
 		case "buffers":
 			l.StorageBuffers = small
 		default:
-			return Limits{}, fmt.Errorf("limits: %q is not one of binding, buffer, align, storage, threads, workgroups, buffers", name)
+			return Limits{}, fmt.Errorf(
+				"limits: %q is not one of binding, buffer, align, storage, threads, workgroups, buffers", name)
 		}
 	}
 	return l, nil

@@ -22,7 +22,8 @@ func TestParseLimits(t *testing.T) {
 		{"default", DefaultLimits(), ""},
 		{"default, threads=64,buffers=4", small, ""},
 		{"binding=1048576,buffer=2097152,align=64,storage=1024,workgroups=70000",
-			Limits{MaxBinding: 1 << 20, MaxBuffer: 2 << 20, OffsetAlign: 64, WorkgroupStorage: 1024, Workgroups: 70000}, ""},
+			Limits{MaxBinding: 1 << 20, MaxBuffer: 2 << 20, OffsetAlign: 64, WorkgroupStorage: 1024, Workgroups: 70000},
+			""},
 		{"threads=64,default", DefaultLimits(), ""},
 		{"", Limits{}, `""`},
 		{"threads", Limits{}, "threads"},
@@ -39,7 +40,8 @@ func TestParseLimits(t *testing.T) {
 		{MaxBinding: 4}, {MaxBuffer: 100}, {Invocations: -1}, {WorkgroupStorage: -1}, {Workgroups: 65534},
 		{StorageBuffers: -1}, {OffsetAlign: 48}, {OffsetAlign: 512},
 	} {
-		if _, err := Open(Options{Adapter: -1, AllowSoftware: true, Limits: l}); err == nil || errors.Is(err, ErrNoDevice) {
+		if _, err := Open(Options{Adapter: -1, AllowSoftware: true, Limits: l}); err == nil ||
+			errors.Is(err, ErrNoDevice) {
 			t.Errorf("%+v: found %v, expected it to be refused", l, err)
 		}
 	}
@@ -53,7 +55,8 @@ func TestLimitsAreAsked(t *testing.T) {
 		t.Errorf("found %+v, expected %+v", b.limits, l)
 	}
 	all := open(t, Options{}).limits
-	huge := Limits{MaxBinding: 1 << 60, MaxBuffer: 1 << 60, WorkgroupStorage: 1 << 30, Invocations: 1 << 30, Workgroups: 1 << 30, StorageBuffers: 1 << 30}
+	huge := Limits{MaxBinding: 1 << 60, MaxBuffer: 1 << 60, WorkgroupStorage: 1 << 30, Invocations: 1 << 30,
+		Workgroups: 1 << 30, StorageBuffers: 1 << 30}
 	if b := open(t, Options{Limits: huge}); b.limits != all {
 		t.Errorf("found %+v, expected the adapter's %+v", b.limits, all)
 	}
@@ -62,7 +65,8 @@ func TestLimitsAreAsked(t *testing.T) {
 		t.Errorf("found %+v, expected what CERA_LIMITS says", b.limits)
 	}
 	t.Setenv("CERA_LIMITS", "fibres=3")
-	if _, err := Open(Options{Adapter: -1, AllowSoftware: true}); err == nil || !strings.Contains(err.Error(), "CERA_LIMITS") {
+	if _, err := Open(Options{Adapter: -1, AllowSoftware: true}); err == nil ||
+		!strings.Contains(err.Error(), "CERA_LIMITS") {
 		t.Errorf("found %v, expected it to name CERA_LIMITS", err)
 	}
 }
@@ -79,13 +83,15 @@ func TestConformanceFewThreads(t *testing.T) {
 	l.Invocations, l.MaxBinding, l.MaxBuffer = 64, 64<<20, 64<<20
 	b := open(t, Options{Limits: l})
 	backendtest.RunAll(t, func(*testing.T) backend.Backend { return b },
-		"Memory", "Errors", "Formats", "Embed", "MatMul", "RoPE", "StoreKV", "UnpackHalf", "Attention", "AttentionSplits", "Act",
-		"GatedAct", "AddBias", "Add", "Scale", "Softcap", "Route", "ExpertMatMul", "ExpertBias", "Combine", "AddGated", "MatMuls",
+		"Memory", "Errors", "Formats", "Embed", "MatMul", "RoPE", "StoreKV", "UnpackHalf", "Attention",
+		"AttentionSplits", "Act",
+		"GatedAct", "AddBias", "Add", "Scale", "Softcap", "Route", "ExpertMatMul", "ExpertBias", "Combine", "AddGated",
+		"MatMuls",
 		"GatedMatMul", "ArgMax", "Record", "RepeatExperts")
 }
 
-// What a device cannot do is refused by the name of the limit, with what is needed and what there is, and nothing else stops
-// working.
+// What a device cannot do is refused by the name of the limit, with what is needed and what there is, and nothing else
+// stops working.
 func TestLimitsAreNamed(t *testing.T) {
 	type refused struct {
 		name   string
@@ -98,20 +104,27 @@ func TestLimitsAreNamed(t *testing.T) {
 	}
 	attention := func(b *Backend) {
 		kv := backend.KV{K: b.Alloc("k", 8, 32), V: b.Alloc("v", 8, 32)}
-		b.Attention(b.Alloc("dst", 1, 32), b.Alloc("q", 1, 32), kv, b.Alloc("pos", 1, 1), backend.Attention{NHead: 1, NKV: 1, HeadDim: 32, Scale: 1})
+		b.Attention(b.Alloc("dst", 1, 32), b.Alloc("q", 1, 32), kv, b.Alloc("pos", 1, 1),
+			backend.Attention{NHead: 1, NKV: 1, HeadDim: 32, Scale: 1})
 	}
 	for _, c := range []refused{
-		{"threads of a norm", Limits{Invocations: 64}, norm(1025), LimitError{"kernel rmsnorm_batch.wgsl", limitInvocations, 256, 64}},
+		{"threads of a norm", Limits{Invocations: 64}, norm(1025),
+			LimitError{"kernel rmsnorm_batch.wgsl", limitInvocations, 256, 64}},
 		{"threads of a layer norm", Limits{Invocations: 64}, func(b *Backend) {
 			b.LayerNorm(b.Alloc("dst", 1, 1024), b.Alloc("src", 1, 1024), b.Alloc("w", 1, 1024), backend.Tensor{}, 1e-5)
 		}, LimitError{"kernel layernorm.wgsl", limitInvocations, 256, 64}},
 		{"threads of a rotation", Limits{Invocations: 32}, func(b *Backend) {
-			b.RoPE(b.Alloc("x", 1, 8), b.Alloc("pos", 1, 1), b.Alloc("table", 2, 8), backend.RoPE{HeadDim: 8, RotDim: 8})
+			b.RoPE(b.Alloc("x", 1, 8), b.Alloc("pos", 1, 1), b.Alloc("table", 2, 8),
+				backend.RoPE{HeadDim: 8, RotDim: 8})
 		}, LimitError{"kernel rope.wgsl", limitInvocations, 64, 32}},
-		{"buffers of an attention", Limits{StorageBuffers: 4}, attention, LimitError{"kernel attention_split.wgsl", limitBuffers, 5, 4}},
-		{"workgroup memory of an attention", Limits{WorkgroupStorage: 1024}, attention, LimitError{"kernel attention.wgsl", limitStorage, 5120, 1024}},
-		{"a binding", Limits{MaxBinding: 1024}, func(b *Backend) { b.Alloc("large", 17, 16) }, LimitError{"large [17, 16]", limitBinding, 1088, 1024}},
-		{"a buffer", Limits{MaxBuffer: 4096}, func(b *Backend) { b.Alloc("large", 65, 16) }, LimitError{"large [65, 16]", limitBuffer, 4160, 4096}},
+		{"buffers of an attention", Limits{StorageBuffers: 4}, attention,
+			LimitError{"kernel attention_split.wgsl", limitBuffers, 5, 4}},
+		{"workgroup memory of an attention", Limits{WorkgroupStorage: 1024}, attention,
+			LimitError{"kernel attention.wgsl", limitStorage, 5120, 1024}},
+		{"a binding", Limits{MaxBinding: 1024}, func(b *Backend) { b.Alloc("large", 17, 16) },
+			LimitError{"large [17, 16]", limitBinding, 1088, 1024}},
+		{"a buffer", Limits{MaxBuffer: 4096}, func(b *Backend) { b.Alloc("large", 65, 16) },
+			LimitError{"large [65, 16]", limitBuffer, 4160, 4096}},
 		{"a row of a weight", Limits{MaxBinding: 1024}, func(b *Backend) {
 			b.LoadWeight("wide", backend.F32, 1, 257, make([]byte, 4*257))
 		}, LimitError{"a row", limitBinding, 1028, 1024}},

@@ -9,8 +9,8 @@ import (
 	"github.com/cogentcore/webgpu/wgpu"
 )
 
-// ErrLost is inside every error of a backend whose device is lost: nothing runs on it any more, and Close is all that is
-// left to do.
+// ErrLost is inside every error of a backend whose device is lost: nothing runs on it any more, and Close is all that
+// is left to do.
 var ErrLost = errors.New("device lost")
 
 // notice takes up what the library has told by itself: the loss of the device, which stays, or an error of a call that
@@ -31,8 +31,8 @@ func (b *Backend) notice(op string) bool {
 	return true
 }
 
-// lose marks the device as lost. What is recorded goes nowhere. The library's own word for it, where there is one, is better
-// than why.
+// lose marks the device as lost. What is recorded goes nowhere. The library's own word for it, where there is one, is
+// better than why.
 func (b *Backend) lose(why string) {
 	if told, lost := b.events.lost(); lost && told != "" {
 		why = told

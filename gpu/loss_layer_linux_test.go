@@ -48,7 +48,8 @@ func TestDriverFails(t *testing.T) {
 	}
 	dir := t.TempDir()
 	lib := filepath.Join(dir, "failing.so")
-	if out, err := exec.Command(cc, "-shared", "-fPIC", "-w", "-o", lib, "testdata/failing_layer.c").CombinedOutput(); err != nil {
+	if out, err := exec.Command(cc, "-shared", "-fPIC", "-w", "-o", lib,
+		"testdata/failing_layer.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	manifest := `{"file_format_version": "1.0.0", "layer": {"name": "VK_LAYER_CERA_failing", "type": "GLOBAL", "library_path": "` + lib +
@@ -86,7 +87,8 @@ func TestDriverFails(t *testing.T) {
 					lines[key] = key + ":" + rest
 				}
 			}
-			if !strings.Contains(lines["first"], c.first) || !strings.Contains(lines["then"], c.then) || !strings.Contains(out, "closed\n") {
+			if !strings.Contains(lines["first"], c.first) || !strings.Contains(lines["then"], c.then) ||
+				!strings.Contains(out, "closed\n") {
 				t.Errorf("found %s", out)
 			}
 			if lost := c.first == "device lost"; lost != strings.HasSuffix(lines["then"], " true") {

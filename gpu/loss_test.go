@@ -22,8 +22,8 @@ func openOnly(t *testing.T) *Backend {
 	return b
 }
 
-// After the loss of its device, whenever that is, a backend does nothing more, says so at every Flush and Read, and closes
-// without waiting.
+// After the loss of its device, whenever that is, a backend does nothing more, says so at every Flush and Read, and
+// closes without waiting.
 func TestDeviceLost(t *testing.T) {
 	for _, when := range []string{"idle", "recorded", "in an encoder", "submitted", "in a replay"} {
 		t.Run(when, func(t *testing.T) {
@@ -64,8 +64,10 @@ func TestDeviceLost(t *testing.T) {
 				if w := b.LoadWeight("late", backend.F32, 1, 4, make([]byte, 16)); w != nil {
 					t.Error("a weight was loaded")
 				}
-				for what, err := range map[string]error{"Flush": b.Flush(), "Read": b.Read(make([]float32, 256), x), "empty Read": b.Read(nil, x.Slice(1, 1))} {
-					if !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "device lost: the card was unplugged") {
+				for what, err := range map[string]error{"Flush": b.Flush(), "Read": b.Read(make([]float32, 256), x),
+					"empty Read": b.Read(nil, x.Slice(1, 1))} {
+					if !errors.Is(err, ErrLost) ||
+						!strings.Contains(err.Error(), "device lost: the card was unplugged") {
 						t.Errorf("%s: found %v", what, err)
 					}
 				}

@@ -84,9 +84,10 @@ import (
 	"github.com/cogentcore/webgpu/wgpu"
 )
 
-// The library (wgpu-native 0.19) takes the loss of a device in a submit or a poll as a reason to panic, and where no frame
-// catches that, to end the process. On Linux these two are called through a frame that does; elsewhere a device's loss is an
-// error only if it is told to the callback first. After it the library is not called any more: see Backend.lose.
+// The library (wgpu-native 0.19) takes the loss of a device in a submit or a poll as a reason to panic, and where no
+// frame catches that, to end the process. On Linux these two are called through a frame that does; elsewhere a device's
+// loss is an error only if it is told to the callback first. After it the library is not called any more: see
+// Backend.lose.
 
 // submitNative submits cmd, or with nil what was written to buffers. It reports whether the library survived.
 func submitNative(dev *wgpu.Device, queue *wgpu.Queue, cmd *wgpu.CommandBuffer) bool {
@@ -105,8 +106,8 @@ func submitNative(dev *wgpu.Device, queue *wgpu.Queue, cmd *wgpu.CommandBuffer) 
 	return C.survive_submit(&c) != 0
 }
 
-// pollNative lets the library look at how far the device is: whether it has done all that was submitted, and whether the
-// library survived.
+// pollNative lets the library look at how far the device is: whether it has done all that was submitted, and whether
+// the library survived.
 func pollNative(dev *wgpu.Device) (done, survived bool) {
 	if !onePointer[wgpu.Device]() {
 		return dev.Poll(false, nil), true

@@ -107,8 +107,9 @@ import (
 	"github.com/cogentcore/webgpu/wgpu"
 )
 
-// events is what the library tells of a device by itself. Without the callbacks that fill it the library ends the process
-// instead. It is C's memory and never freed: the library says nowhere when it has called back for the last time.
+// events is what the library tells of a device by itself. Without the callbacks that fill it the library ends the
+// process instead. It is C's memory and never freed: the library says nowhere when it has called back for the last
+// time.
 type events struct{ c *C.device_events }
 
 // lost returns why the device was lost.
@@ -148,8 +149,9 @@ func onePointer[T any]() bool {
 
 // requestDevice makes a device with limits l, and with timestamps if asked.
 //
-// The binding's own call gives C the address of a Go variable to keep for the loss of the device, and nothing for errors that
-// belong to no call, at which the library then ends the process. So the library is called directly, as in createInstance.
+// The binding's own call gives C the address of a Go variable to keep for the loss of the device, and nothing for
+// errors that belong to no call, at which the library then ends the process. So the library is called directly, as in
+// createInstance.
 func requestDevice(adapter *wgpu.Adapter, l wgpu.Limits, timestamps bool) (*wgpu.Device, events, error) {
 	if !onePointer[wgpu.Adapter]() || !onePointer[wgpu.Device]() {
 		d := &wgpu.DeviceDescriptor{Label: "cera", RequiredLimits: &wgpu.RequiredLimits{Limits: l}}

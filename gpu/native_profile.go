@@ -46,11 +46,12 @@ func deviceAndRef[T any]() bool {
 		t.Field(0).Type.Kind() == reflect.Pointer && t.Field(1).Type.Kind() == reflect.Pointer
 }
 
-// beginTimedPass begins a pass that writes timestamps at and at+1 of set at its begin and end. The binding's own call leaves
-// out what it is told of timestamps, so the library is called directly, as in createInstance. It returns nil where the binding
-// is not as expected.
+// beginTimedPass begins a pass that writes timestamps at and at+1 of set at its begin and end. The binding's own call
+// leaves out what it is told of timestamps, so the library is called directly, as in createInstance. It returns nil
+// where the binding is not as expected.
 func beginTimedPass(enc *wgpu.CommandEncoder, set *wgpu.QuerySet, at uint32) *wgpu.ComputePassEncoder {
-	if !deviceAndRef[wgpu.CommandEncoder]() || !deviceAndRef[wgpu.ComputePassEncoder]() || !onePointer[wgpu.QuerySet]() {
+	if !deviceAndRef[wgpu.CommandEncoder]() || !deviceAndRef[wgpu.ComputePassEncoder]() ||
+		!onePointer[wgpu.QuerySet]() {
 		return nil
 	}
 	from := *(*C.device_and_ref)(unsafe.Pointer(enc))

@@ -110,8 +110,8 @@ func (b *Backend) writeBack(op string, t boundTensor) {
 	}
 }
 
-// LayerNorm: dst[r,i] = (src[r,i] - mean(src[r])) / sqrt(variance(src[r]) + eps) * w[i] + bias[i]. w, bias: [1, n]; bias
-// is optional. The sum of a row's magnitudes must be below 2^127.
+// LayerNorm: dst[r,i] = (src[r,i] - mean(src[r])) / sqrt(variance(src[r]) + eps) * w[i] + bias[i]. w, bias: [1, n];
+// bias is optional. The sum of a row's magnitudes must be below 2^127.
 func (b *Backend) LayerNorm(dst, src, w, bias backend.Tensor, eps float32) {
 	const op = "LayerNorm"
 	if !b.ready(op) {
@@ -187,7 +187,8 @@ func (b *Backend) FusedResidualRMSNorm(f backend.FusedNorm) {
 		return
 	}
 	p := shaders.FusedResidualRMSNormParams{
-		Outer: u32(rows), Inner: u32(n), InOff: u32(f.In.Off), ResidualOff: u32(f.Residual.Off), BiasOff: u32(f.Bias.Off),
+		Outer: u32(rows), Inner: u32(n), InOff: u32(f.In.Off), ResidualOff: u32(f.Residual.Off),
+		BiasOff:  u32(f.Bias.Off),
 		GammaOff: u32(f.Gamma.Off), BetaOff: u32(f.Beta.Off), OutOff: u32(f.Out.Off), EpsBits: math.Float32bits(f.Eps),
 		SumOff: u32(f.Sum.Off),
 	}
@@ -198,6 +199,7 @@ func (b *Backend) FusedResidualRMSNorm(f backend.FusedNorm) {
 	for _, x := range all {
 		offsets |= x.t.Off // a multiple of 4 where all of them are
 	}
-	v := shaders.FusedResidualRMSNorm{Tee: f.Sum.Valid(), Form: b.normForm(shaders.NormShape{N: n, Aligned: n%4 == 0 && offsets%4 == 0, Arena: true})}
+	v := shaders.FusedResidualRMSNorm{Tee: f.Sum.Valid(),
+		Form: b.normForm(shaders.NormShape{N: n, Aligned: n%4 == 0 && offsets%4 == 0, Arena: true})}
 	b.dispatch(op, v, p, p.Grid(), whole(arena))
 }

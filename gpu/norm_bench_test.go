@@ -9,8 +9,8 @@ import (
 	"cera/shaders"
 )
 
-// BenchmarkNorms compares the ways to run the norms, as BenchNorms says; "chosen" is what the backend picks by itself. A
-// tenth of a second a line is enough: -bench Norms -benchtime 100ms.
+// BenchmarkNorms compares the ways to run the norms, as BenchNorms says; "chosen" is what the backend picks by itself.
+// A tenth of a second a line is enough: -bench Norms -benchtime 100ms.
 func BenchmarkNorms(b *testing.B) {
 	be, err := Open(Options{Adapter: -1, AllowSoftware: true})
 	if err != nil {
@@ -30,8 +30,9 @@ func BenchmarkNorms(b *testing.B) {
 	backendtest.BenchNorms(b, be, variants)
 }
 
-// worthATry leaves out variants that cannot run rows of n, and those that nobody expects to be fast: those that read single
-// floats where there are fours, or read rows twice, other than with 256 threads, and those that leave threads idle.
+// worthATry leaves out variants that cannot run rows of n, and those that nobody expects to be fast: those that read
+// single floats where there are fours, or read rows twice, other than with 256 threads, and those that leave threads
+// idle.
 func worthATry(v shaders.NormVariant, n, maxThreads int) bool {
 	if _, ok := v.Form(shaders.NormShape{N: n, Aligned: true}, maxThreads); !ok {
 		return false

@@ -15,9 +15,9 @@ import (
 	"cera/shaders"
 )
 
-// TestConformanceNorms runs the norms in every variant, or, not at full length, in those of two sizes: the whole norm part of
-// the suite with the fewest, the usual and the most threads, and grids past one dimension with the fewest, whose rows are the
-// fastest here.
+// TestConformanceNorms runs the norms in every variant, or, not at full length, in those of two sizes: the whole norm
+// part of the suite with the fewest, the usual and the most threads, and grids past one dimension with the fewest,
+// whose rows are the fastest here.
 func TestConformanceNorms(t *testing.T) {
 	for _, v := range shaders.NormVariants() {
 		if !full() && v.Threads != 32 && v.Threads != 256 {
@@ -36,10 +36,16 @@ func TestConformanceNorms(t *testing.T) {
 				t.Skipf("SKIPPED: the device has %d threads a workgroup at most", b.maxThreads)
 			}
 			backendtest.RunAll(t, func(*testing.T) backend.Backend { return b }, parts...)
-			if !b.ran(v, func(k any) (shaders.NormForm, bool) { x, ok := k.(shaders.RMSNormBatch); return x.Form, ok }) {
+			if !b.ran(v, func(k any) (shaders.NormForm, bool) {
+				x, ok := k.(shaders.RMSNormBatch)
+				return x.Form, ok
+			}) {
 				t.Error("rmsnorm_batch did not run in this variant")
 			}
-			if !b.ran(v, func(k any) (shaders.NormForm, bool) { x, ok := k.(shaders.FusedResidualRMSNorm); return x.Form, ok }) {
+			if !b.ran(v, func(k any) (shaders.NormForm, bool) {
+				x, ok := k.(shaders.FusedResidualRMSNorm)
+				return x.Form, ok
+			}) {
 				t.Error("fused_residual_rms_norm did not run in this variant")
 			}
 		})
@@ -99,7 +105,8 @@ func sameBits(t *testing.T, what string, got, want []float32) {
 
 // In no form that runs, chosen or forced, can the error pass the bound of a norm: docs/numerics.md adds it up.
 func TestNormFormsWithinBound(t *testing.T) {
-	widths := append([]int{2, 5, 96, 128, 384, 385, 512, 1000, 1024, 2048, 16384, 32768, 32772, 100000}, backendtest.Widths...)
+	widths := append([]int{2, 5, 96, 128, 384, 385, 512, 1000, 1024, 2048, 16384, 32768, 32772, 100000},
+		backendtest.Widths...)
 	for _, n := range widths {
 		for _, aligned := range []bool{false, true} {
 			s := shaders.NormShape{N: n, Aligned: aligned}
@@ -136,7 +143,8 @@ func TestNormVariantOption(t *testing.T) {
 		t.Errorf("from the options: found %v, expected %v", b.normVariant, want)
 	}
 	// Where the variant cannot run a shape, the choice is the usual one.
-	if got, want := b.normForm(shaders.NormShape{N: 20000}), shaders.ChooseRMSNorm(shaders.NormShape{N: 20000}, b.maxThreads); got != want {
+	if got, want := b.normForm(shaders.NormShape{N: 20000}),
+		shaders.ChooseRMSNorm(shaders.NormShape{N: 20000}, b.maxThreads); got != want {
 		t.Errorf("rows of 20000: found %+v, expected %+v", got, want)
 	}
 	if got := b.normForm(shaders.NormShape{N: 16384, Aligned: true}); got != (shaders.NormForm{Threads: 512, Held: 32, Whole: true}) {

@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "no driver":
 		_, err := Adapters()
-		if _, err2 := Open(Options{Adapter: -1, AllowSoftware: true}); !errors.Is(err, ErrNoDevice) || !errors.Is(err2, ErrNoDevice) {
+		if _, err2 := Open(Options{Adapter: -1, AllowSoftware: true}); !errors.Is(err, ErrNoDevice) ||
+			!errors.Is(err2, ErrNoDevice) {
 			os.Exit(1)
 		}
 	case "open":
@@ -66,7 +67,8 @@ func TestNoDriver(t *testing.T) {
 	if err != nil || out != "" {
 		t.Errorf("found %v and %q, expected ErrNoDevice without output", err, out)
 	}
-	if msg := noDevice("x").Error(); !strings.Contains(msg, "libvulkan1") || !strings.Contains(msg, "mesa-vulkan-drivers") {
+	if msg := noDevice("x").Error(); !strings.Contains(msg, "libvulkan1") ||
+		!strings.Contains(msg, "mesa-vulkan-drivers") {
 		t.Errorf("%q does not say what to install", msg)
 	}
 }
@@ -92,7 +94,8 @@ func TestAdapters(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, a := range infos {
-		if a.Index != i || a.Name == "" || a.API == "" || a.Limits.MaxBinding < 1<<26 || a.Limits.OffsetAlign <= 0 || a.Limits.Invocations < 256 {
+		if a.Index != i || a.Name == "" || a.API == "" || a.Limits.MaxBinding < 1<<26 || a.Limits.OffsetAlign <= 0 ||
+			a.Limits.Invocations < 256 {
 			t.Errorf("adapter %d: %+v", i, a)
 		}
 		if i > 0 && preference(infos[i-1].Type) > preference(a.Type) {
@@ -100,7 +103,8 @@ func TestAdapters(t *testing.T) {
 		}
 	}
 	first := infos[0]
-	want := backend.Info{Backend: "gpu", Adapter: first.Name, Driver: b.info.Driver, Library: Library(), Software: first.Software, MaxBytes: b.limits.MaxBinding}
+	want := backend.Info{Backend: "gpu", Adapter: first.Name, Driver: b.info.Driver, Library: Library(),
+		Software: first.Software, MaxBytes: b.limits.MaxBinding}
 	if b.Info() != want || b.info.Driver == "" || b.info.Library == "" || b.info.MaxBytes > first.Limits.MaxBinding {
 		t.Errorf("found %+v, expected %+v", b.Info(), want)
 	}
@@ -108,10 +112,12 @@ func TestAdapters(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `"max_binding_bytes":`) {
 		t.Errorf("found %s, %v", text, err)
 	}
-	if _, err := Open(Options{Adapter: len(infos), AllowSoftware: true}); err == nil || !strings.Contains(err.Error(), fmt.Sprint(len(infos))) {
+	if _, err := Open(Options{Adapter: len(infos), AllowSoftware: true}); err == nil ||
+		!strings.Contains(err.Error(), fmt.Sprint(len(infos))) {
 		t.Errorf("adapter past the end: %v", err)
 	}
-	if _, err := Open(Options{MaxBinding: 3, AllowSoftware: true}); err == nil || !strings.Contains(err.Error(), "MaxBinding") {
+	if _, err := Open(Options{MaxBinding: 3, AllowSoftware: true}); err == nil ||
+		!strings.Contains(err.Error(), "MaxBinding") {
 		t.Errorf("MaxBinding 3: %v", err)
 	}
 }
@@ -146,11 +152,16 @@ func TestDescribe(t *testing.T) {
 		name, vendor, kind string
 		software           bool
 	}{
-		{wgpu.AdapterInfo{VendorId: 0x10005, Name: "0x0", DriverDescription: "llvmpipe", AdapterType: wgpu.AdapterTypeCPU}, "llvmpipe", "Mesa", TypeSoftware, true},
-		{wgpu.AdapterInfo{VendorId: 0x10de, Name: "0x2330", DriverDescription: "NVIDIA H200"}, "NVIDIA H200", "NVIDIA", TypeDiscrete, false},
-		{wgpu.AdapterInfo{VendorId: 0x1002, Name: "vGPU", AdapterType: wgpu.AdapterTypeCPU}, "vGPU", "AMD", TypeVirtual, false},
-		{wgpu.AdapterInfo{VendorId: 0x8086, Name: "Arc", AdapterType: wgpu.AdapterTypeIntegratedGPU}, "Arc", "Intel", TypeIntegrated, false},
-		{wgpu.AdapterInfo{VendorId: 0x77, DeviceId: 0x12, AdapterType: wgpu.AdapterTypeUnknown}, "adapter 0077:0012", "0x0077", TypeUnknown, false},
+		{wgpu.AdapterInfo{VendorId: 0x10005, Name: "0x0", DriverDescription: "llvmpipe",
+			AdapterType: wgpu.AdapterTypeCPU}, "llvmpipe", "Mesa", TypeSoftware, true},
+		{wgpu.AdapterInfo{VendorId: 0x10de, Name: "0x2330", DriverDescription: "NVIDIA H200"}, "NVIDIA H200", "NVIDIA",
+			TypeDiscrete, false},
+		{wgpu.AdapterInfo{VendorId: 0x1002, Name: "vGPU", AdapterType: wgpu.AdapterTypeCPU}, "vGPU", "AMD", TypeVirtual,
+			false},
+		{wgpu.AdapterInfo{VendorId: 0x8086, Name: "Arc", AdapterType: wgpu.AdapterTypeIntegratedGPU}, "Arc", "Intel",
+			TypeIntegrated, false},
+		{wgpu.AdapterInfo{VendorId: 0x77, DeviceId: 0x12, AdapterType: wgpu.AdapterTypeUnknown}, "adapter 0077:0012",
+			"0x0077", TypeUnknown, false},
 	} {
 		a := describe(c.info, wgpu.Limits{})
 		if a.Name != c.name || a.Vendor != c.vendor || a.Type != c.kind || a.Software != c.software {

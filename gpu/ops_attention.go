@@ -76,15 +76,16 @@ func (b *Backend) StoreKV(kv backend.KV, k, v, pos backend.Tensor) {
 		return
 	}
 	p := shaders.StoreKVParams{
-		Rows: u32(k.Rows), N: u32(k.N), KOff: u32(k.Off), KStride: u32(k.Stride), VOff: u32(v.Off), VStride: u32(v.Stride),
-		PosOff: u32(pos.Off), KCOff: u32(kv.K.Off), KCStride: u32(kv.K.Stride),
+		Rows: u32(k.Rows), N: u32(k.N), KOff: u32(k.Off), KStride: u32(k.Stride), VOff: u32(v.Off),
+		VStride: u32(v.Stride),
+		PosOff:  u32(pos.Off), KCOff: u32(kv.K.Off), KCStride: u32(kv.K.Stride),
 		VCOff: u32(kv.V.Off), VCStride: u32(kv.V.Stride),
 	}
 	b.dispatch(op, shaders.StoreKV{Half: kv.Half}, p, p.Grid(), whole(ks), whole(vs), whole(ps), whole(kc), whole(vc))
 }
 
-// RopeStoreKV is RoPE of q and of k, and StoreKV of k and v: in one dispatch where each has a buffer of its own and halves pair
-// up within a head.
+// RopeStoreKV is RoPE of q and of k, and StoreKV of k and v: in one dispatch where each has a buffer of its own and
+// halves pair up within a head.
 func (b *Backend) RopeStoreKV(kv backend.KV, q, k, v, pos, table backend.Tensor, r backend.RoPE) {
 	const op = "RopeStoreKV"
 	if !b.ready(op) {
@@ -107,14 +108,17 @@ func (b *Backend) RopeStoreKV(kv backend.KV, q, k, v, pos, table backend.Tensor,
 	if c.err == nil && q.Rows != k.Rows {
 		c.fail("q: found %d rows, expected %d, those of k", q.Rows, k.Rows)
 	}
-	c.alone([]operand{{"q", q}, {"k", k}, {"cache K", kv.K}, {"cache V", kv.V}}, []operand{{"v", v}, {"pos", pos}, {"table", table}})
+	c.alone([]operand{{"q", q}, {"k", k}, {"cache K", kv.K}, {"cache V", kv.V}},
+		[]operand{{"v", v}, {"pos", pos}, {"table", table}})
 	if !c.ok() {
 		return
 	}
 	p := shaders.RoPEStoreParams{
-		Rows: u32(k.Rows), NHead: u32(q.N / r.HeadDim), NKV: u32(k.N / r.HeadDim), HeadDim: u32(r.HeadDim), RotDim: u32(r.RotDim),
-		QOff: u32(q.Off), QStride: u32(q.Stride), KOff: u32(k.Off), KStride: u32(k.Stride), VOff: u32(v.Off), VStride: u32(v.Stride),
-		PosOff: u32(pos.Off), TableOff: u32(table.Off), KCOff: u32(kv.K.Off), KCStride: u32(kv.K.Stride),
+		Rows: u32(k.Rows), NHead: u32(q.N / r.HeadDim), NKV: u32(k.N / r.HeadDim), HeadDim: u32(r.HeadDim),
+		RotDim: u32(r.RotDim),
+		QOff:   u32(q.Off), QStride: u32(q.Stride), KOff: u32(k.Off), KStride: u32(k.Stride), VOff: u32(v.Off),
+		VStride: u32(v.Stride),
+		PosOff:  u32(pos.Off), TableOff: u32(table.Off), KCOff: u32(kv.K.Off), KCStride: u32(kv.K.Stride),
 		VCOff: u32(kv.V.Off), VCStride: u32(kv.V.Stride),
 	}
 	b.dispatch(op, shaders.RoPEStore{Style: style, Half: kv.Half}, p, p.Grid(),

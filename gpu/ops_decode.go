@@ -10,8 +10,8 @@ import (
 // argMaxParts is how many workgroups share a row of ArgMax.
 const argMaxParts = 64
 
-// ArgMax: ids[r] is the column of the largest of x[r], the lowest where several are equal; NaN is lower than all. ids: [1,
-// x.Rows] u32.
+// ArgMax: ids[r] is the column of the largest of x[r], the lowest where several are equal; NaN is lower than all. ids:
+// [1, x.Rows] u32.
 func (b *Backend) ArgMax(ids, x backend.Tensor) {
 	const op = "ArgMax"
 	if !b.ready(op) {
@@ -38,9 +38,9 @@ func (b *Backend) ArgMax(ids, x backend.Tensor) {
 	}
 }
 
-// TopK writes the largest elements of row r of x and their columns, in order, into row at[r] % values.Rows of values and ids;
-// NaN is larger than all. values, ids: [places, k], k at most shaders.MaxTopK and x.N, in buffers of their own; at: [1,
-// x.Rows] u32.
+// TopK writes the largest elements of row r of x and their columns, in order, into row at[r] % values.Rows of values
+// and ids; NaN is larger than all. values, ids: [places, k], k at most shaders.MaxTopK and x.N, in buffers of their
+// own; at: [1, x.Rows] u32.
 func (b *Backend) TopK(values, ids, x, at backend.Tensor) {
 	const op = "TopK"
 	if !b.ready(op) {
@@ -60,7 +60,8 @@ func (b *Backend) TopK(values, ids, x, at backend.Tensor) {
 	}
 	p := shaders.TopKParams{
 		Rows: u32(x.Rows), N: u32(x.N), K: u32(values.N), XOff: u32(x.Off), XStride: u32(x.Stride), AtOff: u32(at.Off),
-		Places: u32(values.Rows), ValuesOff: u32(values.Off), ValuesStride: u32(values.Stride), IDOff: u32(ids.Off), IDStride: u32(ids.Stride),
+		Places: u32(values.Rows), ValuesOff: u32(values.Off), ValuesStride: u32(values.Stride), IDOff: u32(ids.Off),
+		IDStride: u32(ids.Stride),
 	}
 	p.Group()
 	found, err := b.interim(p.Words())
@@ -73,8 +74,8 @@ func (b *Backend) TopK(values, ids, x, at backend.Tensor) {
 	}
 }
 
-// Draw takes an element of row at % values.Rows of ids by chance, as backend.DrawParams in p and u[at % draws] say. values,
-// ids: [places, k]; u: [1, draws]; p: [1, 4]; at, id: [1, 1] u32.
+// Draw takes an element of row at % values.Rows of ids by chance, as backend.DrawParams in p and u[at % draws] say.
+// values, ids: [places, k]; u: [1, draws]; p: [1, 4]; at, id: [1, 1] u32.
 func (b *Backend) Draw(id, values, ids, u, at, p backend.Tensor) {
 	const op = "Draw"
 	if !b.ready(op) {
@@ -96,14 +97,16 @@ func (b *Backend) Draw(id, values, ids, u, at, p backend.Tensor) {
 		return
 	}
 	params := shaders.DrawParams{
-		K: u32(values.N), Places: u32(values.Rows), ValuesOff: u32(values.Off), ValuesStride: u32(values.Stride), IDOff: u32(ids.Off),
-		IDStride: u32(ids.Stride), UOff: u32(u.Off), Draws: u32(u.N), AtOff: u32(at.Off), POff: u32(p.Off), ChosenOff: u32(id.Off),
+		K: u32(values.N), Places: u32(values.Rows), ValuesOff: u32(values.Off), ValuesStride: u32(values.Stride),
+		IDOff:    u32(ids.Off),
+		IDStride: u32(ids.Stride), UOff: u32(u.Off), Draws: u32(u.N), AtOff: u32(at.Off), POff: u32(p.Off),
+		ChosenOff: u32(id.Off),
 	}
 	b.dispatch(op, shaders.Draw{}, params, params.Grid(), whole(v), whole(i), whole(r), whole(a), whole(ps), whole(d))
 }
 
-// Advance ends a step of decoding: history[pos] = id, token = id, pos = pos + 1. token, pos, id: [1, 1] u32, in buffers of
-// their own; history: [1, positions] u32.
+// Advance ends a step of decoding: history[pos] = id, token = id, pos = pos + 1. token, pos, id: [1, 1] u32, in buffers
+// of their own; history: [1, positions] u32.
 func (b *Backend) Advance(token, pos, history, id backend.Tensor) {
 	const op = "Advance"
 	if !b.ready(op) {
@@ -119,7 +122,8 @@ func (b *Backend) Advance(token, pos, history, id backend.Tensor) {
 		return
 	}
 	p := shaders.AdvanceParams{
-		TokenOff: u32(token.Off), PosOff: u32(pos.Off), HistoryOff: u32(history.Off), Positions: u32(history.N), IDOff: u32(id.Off),
+		TokenOff: u32(token.Off), PosOff: u32(pos.Off), HistoryOff: u32(history.Off), Positions: u32(history.N),
+		IDOff: u32(id.Off),
 	}
 	b.dispatch(op, shaders.Advance{}, p, p.Grid(), whole(t), whole(ps), whole(h), whole(i))
 }

@@ -55,8 +55,8 @@ func (b *Backend) MatMul(dst, x backend.Tensor, weight backend.Weight) {
 	}
 }
 
-// matMulRows returns how many rows of x one dispatch of a tiled product takes, whole tiles: as many as a submit may. What a
-// row gives does not depend on it.
+// matMulRows returns how many rows of x one dispatch of a tiled product takes, whole tiles: as many as a submit may.
+// What a row gives does not depend on it.
 func (b *Backend) matMulRows(p shaders.MatMulParams, t shaders.Tile) uint32 {
 	tile := float64(t.Rows) * float64(p.K) * float64(p.M)
 	return uint32(min(max(1, b.pace.budget()/tile), 1<<16)) * uint32(t.Rows)
@@ -99,7 +99,8 @@ func (c chunk) scalesOrSelf() *buffer {
 
 // matVec chooses the variant of the matrix-vector kernel for so many rows of x.
 func (b *Backend) matVec(w *weight, rows int) shaders.MatVecPacked {
-	v := shaders.MatVecPacked{Format: w.format.String(), Threads: 64, Rows: 2, Tokens: 1, ExactHalves: b.flushesHalves("MatMul")}
+	v := shaders.MatVecPacked{Format: w.format.String(), Threads: 64, Rows: 2, Tokens: 1,
+		ExactHalves: b.flushesHalves("MatMul")}
 	for v.Tokens < rows {
 		v.Tokens *= 2
 	}

@@ -136,7 +136,8 @@ func TestLongRecording(t *testing.T) {
 		b.AddBias(x, bias)
 		b.RMSNorm(y, z, bias, 1+float32(i)/runs) // parameters of its own
 		if b.rec.n >= maxRecorded || len(b.params) > maxCached || len(b.groups) > maxCached {
-			t.Fatalf("run %d: %d recorded, %d parameter buffers, %d bind groups", i, b.rec.n, len(b.params), len(b.groups))
+			t.Fatalf("run %d: %d recorded, %d parameter buffers, %d bind groups", i, b.rec.n, len(b.params),
+				len(b.groups))
 		}
 	}
 	if got := read(t, b, x)[0]; got != runs {
@@ -214,7 +215,9 @@ func TestGridBeyondTheDevice(t *testing.T) {
 	p := shaders.AddBiasParams{}
 	most := uint32(b.limits.Workgroups)
 	b.dispatch("AddBias", shaders.AddBias{}, p, shaders.Grid{X: 1, Y: most + 1, Z: 1}, x, x)
-	if err := b.Flush(); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("needs %d, the device's maxComputeWorkgroupsPerDimension is %d", most+1, most)) {
+	if err := b.Flush(); err == nil ||
+		!strings.Contains(err.Error(), fmt.Sprintf("needs %d, the device's maxComputeWorkgroupsPerDimension is %d",
+			most+1, most)) {
 		t.Errorf("found %v", err)
 	}
 }

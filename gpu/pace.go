@@ -8,18 +8,18 @@ import (
 	"cera/shaders"
 )
 
-// Submits are kept short, so that the watchdog of a desktop, which ends work of seconds, never sees one, and so that what the
-// desktop itself draws gets its turn. How long work takes is not known beforehand: it is counted in multiplications, and how
-// many of these the device does in a second is measured on submits that are waited for.
+// Submits are kept short, so that the watchdog of a desktop, which ends work of seconds, never sees one, and so that
+// what the desktop itself draws gets its turn. How long work takes is not known beforehand: it is counted in
+// multiplications, and how many of these the device does in a second is measured on submits that are waited for.
 const (
-	// submitTime is what a submit is meant to take. Kernels differ by a few times in how fast they multiply: the limit is
-	// submitLimit.
+	// submitTime is what a submit is meant to take. Kernels differ by a few times in how fast they multiply: the limit
+	// is submitLimit.
 	submitTime  = 50 * time.Millisecond
 	submitLimit = 200 * time.Millisecond
 	// slowest is what is assumed before anything was measured, in multiplications a second: a tenth of a small GPU.
 	slowest = 2e9
-	// sure is how often the rate is measured by waiting for a submit before it is believed. A first submit is too short to tell,
-	// and the ones after it are as long as the ones before them allow.
+	// sure is how often the rate is measured by waiting for a submit before it is believed. A first submit is too short
+	// to tell, and the ones after it are as long as the ones before them allow.
 	sure = 4
 )
 
@@ -64,8 +64,8 @@ func (p *pace) submitted() bool {
 	return long && p.measured < sure
 }
 
-// idle notes that the device has done everything. The time since the first submit is at least what the work took: a higher
-// rate than the one known is true, a lower one only where the work was long enough for the rest not to count.
+// idle notes that the device has done everything. The time since the first submit is at least what the work took: a
+// higher rate than the one known is true, a lower one only where the work was long enough for the rest not to count.
 func (p *pace) idle() {
 	if p.flying == 0 {
 		return
@@ -86,7 +86,8 @@ func (p *pace) idle() {
 // memoryBound is how many rows a matrix could be multiplied with while it is read from memory, at least.
 const memoryBound = 8
 
-// workOf estimates the multiplications of a dispatch with these parameters. Kernels without products count their threads.
+// workOf estimates the multiplications of a dispatch with these parameters. Kernels without products count their
+// threads.
 func workOf(params any, grid shaders.Grid) float64 {
 	product := func(n ...uint32) float64 {
 		v := 1.0

@@ -10,8 +10,9 @@ import (
 	"cera/shaders"
 )
 
-// TestPace runs devices of known speeds by a clock of the test's own: no submit is longer than the limit, though kernels of
-// half the speed are among the work, and once the speed is known submits are about as long as they are meant to be.
+// TestPace runs devices of known speeds by a clock of the test's own: no submit is longer than the limit, though
+// kernels of half the speed are among the work, and once the speed is known submits are about as long as they are meant
+// to be.
 func TestPace(t *testing.T) {
 	for _, rate := range []float64{1e10, 1e11, 1e13} { // multiplications a second
 		now := time.Unix(0, 0)
@@ -63,7 +64,8 @@ func TestWorkOf(t *testing.T) {
 		{shaders.MatVecPackedParams{K4: 1024, M: 128256, Tokens: 2}, 4096 * 128256 * 8},
 		{shaders.ExpertMatMulParams{K: 10, M: 20, Slots: 30}, 6000},
 		{shaders.AttentionParams{Rows: 2, NHead: 32, HeadDim: 128, Positions: 4096}, 2 * 2 * 32 * 128 * 4096},
-		{shaders.AttentionParams{Rows: 2, NHead: 32, HeadDim: 128, Positions: 4096, Window: 100}, 2 * 2 * 32 * 128 * 100},
+		{shaders.AttentionParams{Rows: 2, NHead: 32, HeadDim: 128, Positions: 4096, Window: 100},
+			2 * 2 * 32 * 128 * 100},
 		{shaders.AddParams{}, 6 * 256},
 	} {
 		if got := workOf(c.params, grid); got != c.want {
@@ -72,8 +74,8 @@ func TestWorkOf(t *testing.T) {
 	}
 }
 
-// A long recording goes to the device in several submits, products of many rows in several dispatches, and what comes out is
-// the same to the bit.
+// A long recording goes to the device in several submits, products of many rows in several dispatches, and what comes
+// out is the same to the bit.
 func TestSubmitsAreShort(t *testing.T) {
 	b := open(t, Options{MatVecRows: -1})
 	const rows, n = 320, 512

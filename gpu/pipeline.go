@@ -107,7 +107,8 @@ func (b *Backend) compile(prog shaders.Program, wgsl string) (*pipeline, error) 
 	return p, nil
 }
 
-func (b *Backend) computePipeline(prog shaders.Program, module *wgpu.ShaderModule, layout *wgpu.BindGroupLayout) (*wgpu.ComputePipeline, error) {
+func (b *Backend) computePipeline(prog shaders.Program, module *wgpu.ShaderModule,
+	layout *wgpu.BindGroupLayout) (*wgpu.ComputePipeline, error) {
 	pl, err := b.dev.CreatePipelineLayout(&wgpu.PipelineLayoutDescriptor{
 		Label:            prog.File,
 		BindGroupLayouts: []*wgpu.BindGroupLayout{layout},

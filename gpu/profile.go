@@ -11,9 +11,10 @@ import (
 	"github.com/cogentcore/webgpu/wgpu"
 )
 
-// A profile times every command: a dispatch gets a pass of its own, at whose begin and end the device writes its clock into a
-// query set. Each submit ends by moving what it wrote into a buffer; the buffers are read when Timings is called. Kernels, their
-// order and their operands stay the same, and so do results; but passes of their own cost time between the dispatches.
+// A profile times every command: a dispatch gets a pass of its own, at whose begin and end the device writes its clock
+// into a query set. Each submit ends by moving what it wrote into a buffer; the buffers are read when Timings is
+// called. Kernels, their order and their operands stay the same, and so do results; but passes of their own cost time
+// between the dispatches.
 
 const (
 	stampsMax    = 2 * maxRecorded // of a submit
@@ -56,8 +57,8 @@ type mark struct {
 // Commands returns how many dispatches, copies and clears were encoded so far.
 func (b *Backend) Commands() uint64 { return b.commands }
 
-// Profile turns profiling on or off: while it is on, every command is timed. It returns ErrNoTimestamps where the adapter
-// cannot. Recordings made before are made anew when they are used next, so that their commands are marked.
+// Profile turns profiling on or off: while it is on, every command is timed. It returns ErrNoTimestamps where the
+// adapter cannot. Recordings made before are made anew when they are used next, so that their commands are marked.
 func (b *Backend) Profile(on bool) error {
 	if on && !b.prof.able {
 		return fmt.Errorf("gpu: %s: %w", b.info.Adapter, ErrNoTimestamps)
@@ -100,7 +101,8 @@ func (b *Backend) Mark(site string) {
 	}
 }
 
-// MarkEnd ends a walk: what comes after it is no part of its last step, and neither is what was done before another begins.
+// MarkEnd ends a walk: what comes after it is no part of its last step, and neither is what was done before another
+// begins.
 func (b *Backend) MarkEnd() { b.prof.mark, b.prof.last = nil, nil }
 
 // open returns the mark of a command.
@@ -244,7 +246,8 @@ func (b *Backend) measurePeriod() error {
 	return nil
 }
 
-// moment returns what the device's clock shows at a moment of the host's: the best of a few tries, the one that took least.
+// moment returns what the device's clock shows at a moment of the host's: the best of a few tries, the one that took
+// least.
 func (b *Backend) moment() (at time.Time, tick uint64, err error) {
 	least := time.Duration(math.MaxInt64)
 	for range 8 {

@@ -18,8 +18,8 @@ func (s *step) kernel() string {
 	return kernelName(s.variant)
 }
 
-// kernelName is a variant's entry point and, of its fields, what is not zero: texts as they are, numbers and switches by
-// their names.
+// kernelName is a variant's entry point and, of its fields, what is not zero: texts as they are, numbers and switches
+// by their names.
 func kernelName(v shaders.Variant) string {
 	words := []string{v.Program().Entry}
 	var walk func(v reflect.Value)

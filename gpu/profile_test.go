@@ -114,7 +114,8 @@ func TestProfileMany(t *testing.T) {
 	}
 	for i := 1; i < len(all); i++ {
 		if all[i].Begin < all[i-1].End || all[i].Submit < all[i-1].Submit {
-			t.Fatalf("command %d begins at %.0f ns in submit %d, after one to %.0f ns in %d", i, all[i].Begin, all[i].Submit, all[i-1].End, all[i-1].Submit)
+			t.Fatalf("command %d begins at %.0f ns in submit %d, after one to %.0f ns in %d", i, all[i].Begin,
+				all[i].Submit, all[i-1].End, all[i-1].Submit)
 		}
 	}
 	if err := b.Profile(false); err != nil {
@@ -142,7 +143,8 @@ func TestProfileClock(t *testing.T) {
 	b.Scale(x, 1)
 	all := timings(t, b)
 	wall := float64(time.Since(start))
-	if between := all[1].Begin - all[0].End; between < 0.9*float64(pause) || between > 1.1*wall+float64(50*time.Millisecond) {
+	if between := all[1].Begin - all[0].End; between < 0.9*float64(pause) ||
+		between > 1.1*wall+float64(50*time.Millisecond) {
 		t.Errorf("%.0f ns lie between two commands, expected %.0f to %.0f", between, float64(pause), wall)
 	}
 }

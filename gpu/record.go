@@ -141,7 +141,8 @@ func (b *Backend) counted() error {
 // copyWords records the copy of n words from src to dst, which are different buffers.
 func (b *Backend) copyWords(op string, dst *buffer, dstOff int, src *buffer, srcOff, n int) {
 	b.transfer(&step{op: op, what: "copy", mark: b.prof.open(), run: func(enc *wgpu.CommandEncoder) error {
-		err := enc.CopyBufferToBuffer(src.raw, uint64(srcOff)*wordBytes, dst.raw, uint64(dstOff)*wordBytes, uint64(n)*wordBytes)
+		err := enc.CopyBufferToBuffer(src.raw, uint64(srcOff)*wordBytes, dst.raw, uint64(dstOff)*wordBytes,
+			uint64(n)*wordBytes)
 		if err != nil {
 			return fmt.Errorf("copy %s to %s: %w", src.name, dst.name, err)
 		}
@@ -241,7 +242,8 @@ func (b *Backend) paramsBuffer(params any) (*buffer, error) {
 // bindGroup returns the bind group of pipe over binds, from the cache where it can.
 func (b *Backend) bindGroup(pipe *pipeline, binds []binding) (*wgpu.BindGroup, error) {
 	if len(binds) != len(pipe.prog.Bindings) {
-		return nil, fmt.Errorf("kernel %s: found %d bindings, expected %d", pipe.prog.File, len(binds), len(pipe.prog.Bindings))
+		return nil, fmt.Errorf("kernel %s: found %d bindings, expected %d", pipe.prog.File, len(binds),
+			len(pipe.prog.Bindings))
 	}
 	key := groupKey{pipe: pipe}
 	for i, x := range binds {
@@ -252,12 +254,15 @@ func (b *Backend) bindGroup(pipe *pipeline, binds []binding) (*wgpu.BindGroup, e
 	}
 	entries := make([]wgpu.BindGroupEntry, len(binds))
 	for i, x := range binds {
-		if x.off%uint64(b.limits.OffsetAlign) != 0 || x.off+x.size > uint64(x.buf.total())*wordBytes || x.size > uint64(b.limits.MaxBinding) {
-			return nil, fmt.Errorf("kernel %s, binding %d: bytes %d to %d of %s (%d bytes) cannot be bound", pipe.prog.File, i, x.off, x.off+x.size, x.buf.name, x.buf.total()*wordBytes)
+		if x.off%uint64(b.limits.OffsetAlign) != 0 || x.off+x.size > uint64(x.buf.total())*wordBytes ||
+			x.size > uint64(b.limits.MaxBinding) {
+			return nil, fmt.Errorf("kernel %s, binding %d: bytes %d to %d of %s (%d bytes) cannot be bound",
+				pipe.prog.File, i, x.off, x.off+x.size, x.buf.name, x.buf.total()*wordBytes)
 		}
 		entries[i] = wgpu.BindGroupEntry{Binding: uint32(i), Buffer: x.buf.raw, Offset: x.off, Size: x.size}
 	}
-	g, err := b.dev.CreateBindGroup(&wgpu.BindGroupDescriptor{Label: pipe.prog.File, Layout: pipe.layout, Entries: entries})
+	g, err := b.dev.CreateBindGroup(&wgpu.BindGroupDescriptor{Label: pipe.prog.File, Layout: pipe.layout,
+		Entries: entries})
 	if err != nil {
 		return nil, err
 	}

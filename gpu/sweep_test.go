@@ -14,8 +14,8 @@ import (
 	"cera/shaders"
 )
 
-// TestSweep measures the variants of the matrix products on this machine's GPU, a line each, where CERA_SWEEP is set: for
-// the choice in MatMul. Weights are several copies in turn, so that no cache holds them, and the card is kept busy.
+// TestSweep measures the variants of the matrix products on this machine's GPU, a line each, where CERA_SWEEP is set:
+// for the choice in MatMul. Weights are several copies in turn, so that no cache holds them, and the card is kept busy.
 func TestSweep(t *testing.T) {
 	if os.Getenv("CERA_SWEEP") == "" {
 		t.Skip("SKIPPED: a measurement, not a test; set CERA_SWEEP=1")
@@ -24,7 +24,8 @@ func TestSweep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const copies = 256 << 20 // bytes of weights in turn
 	for _, f := range []backend.Format{backend.Q4_0, backend.Q8_0, backend.Q4_K, backend.F16} {
-		for _, s := range []struct{ k, m int }{{4096, 14336}, {14336, 4096}, {4096, 4096}, {4096, 6144}, {2048, 2048}, {2048, 8192}, {8192, 2048}} {
+		for _, s := range []struct{ k, m int }{{4096, 14336}, {14336, 4096}, {4096, 4096}, {4096, 6144}, {2048, 2048},
+			{2048, 8192}, {8192, 2048}} {
 			data := make([]byte, s.m*f.RowBytes(s.k))
 			for i := range data {
 				data[i] = byte(rng.Uint32()) & 0x3f // halves that are finite and not subnormal
@@ -66,10 +67,13 @@ func TestSweep(t *testing.T) {
 			b.tune = tuning{}
 			if s.m == 14336 {
 				fmt.Printf("%v %d -> %d, 8 tokens: %6.1f us\n", f, s.k, s.m, measure(8, 100))
-				for _, tile := range []shaders.Tile{{Rows: 64, Cols: 64, Depth: 16}, {Rows: 64, Cols: 64, Depth: 8}, {Rows: 128, Cols: 64, Depth: 8}, {Rows: 128, Cols: 64, Depth: 16}, {Rows: 128, Cols: 128, Depth: 8}, {Rows: 64, Cols: 128, Depth: 16}} {
+				for _, tile := range []shaders.Tile{{Rows: 64, Cols: 64, Depth: 16}, {Rows: 64, Cols: 64, Depth: 8},
+					{Rows: 128, Cols: 64, Depth: 8}, {Rows: 128, Cols: 64, Depth: 16}, {Rows: 128, Cols: 128, Depth: 8},
+					{Rows: 64, Cols: 128, Depth: 16}} {
 					b.tune.tile = tile
 					us := measure(512, 10)
-					fmt.Printf("%v %d -> %d, 512 tokens, tile %+v: %6.0f us %5.1f TFLOP/s\n", f, s.k, s.m, tile, us, 2*512*float64(s.k)*float64(s.m)/us/1e6)
+					fmt.Printf("%v %d -> %d, 512 tokens, tile %+v: %6.0f us %5.1f TFLOP/s\n", f, s.k, s.m, tile, us,
+						2*512*float64(s.k)*float64(s.m)/us/1e6)
 				}
 				b.tune = tuning{}
 			}

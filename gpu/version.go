@@ -9,15 +9,16 @@ import (
 	"github.com/cogentcore/webgpu/wgpu"
 )
 
-// wgpuRevisions are the revisions of wgpu, the implementation inside wgpu-native, that the binding's libraries were built
-// from. They stand in the libraries' own messages, where a test finds them.
+// wgpuRevisions are the revisions of wgpu, the implementation inside wgpu-native, that the binding's libraries were
+// built from. They stand in the libraries' own messages, where a test finds them.
 var wgpuRevisions = map[string]string{
 	"linux/amd64": "87576b7", "linux/arm64": "5c5c8b1", "darwin/amd64": "87576b7", "darwin/arm64": "87576b7",
 	"windows/amd64": "87576b7", "windows/arm64": "5c5c8b1",
 }
 
-// Library names the library under the binding that drives the GPU, with the version that it says itself. The binding's own
-// build of it has none and says 0: then it is the revision of wgpu. No device is needed. Empty in a program built without cgo.
+// Library names the library under the binding that drives the GPU, with the version that it says itself. The binding's
+// own build of it has none and says 0: then it is the revision of wgpu. No device is needed. Empty in a program built
+// without cgo.
 func Library() string {
 	return libraryName(uint32(wgpu.GetVersion()), wgpuRevisions[runtime.GOOS+"/"+runtime.GOARCH])
 }

@@ -27,7 +27,8 @@ func TestLibraryName(t *testing.T) {
 			t.Errorf("%#x, %q: %q, expected %q", c.version, c.revision, got, c.want)
 		}
 	}
-	if got := Library(); !regexp.MustCompile(`^wgpu-native (\d+\.\d+\.\d+\.\d+|of wgpu [0-9a-f]{7})$`).MatchString(got) {
+	if got := Library(); !regexp.MustCompile(`^wgpu-native (\d+\.\d+\.\d+\.\d+|of wgpu [0-9a-f]{7})$`).MatchString(
+		got) {
 		t.Errorf("the library that is linked in is %q", got)
 	}
 }
@@ -40,7 +41,8 @@ func TestLibraryRevisions(t *testing.T) {
 	}
 	source := regexp.MustCompile(`checkouts[/\\]wgpu-[0-9a-f]{16}[/\\]([0-9a-f]{7})[/\\]`)
 	for platform, revision := range wgpuRevisions {
-		text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "wgpu", "lib", filepath.FromSlash(platform), "libwgpu_native.a"))
+		text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "wgpu", "lib",
+			filepath.FromSlash(platform), "libwgpu_native.a"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,8 @@ func wordTokens(n int) []string {
 		}
 		list = append(list, string(blanks), "\n"+string(blanks))
 	}
-	syllables := []string{"th", "e", "in", "er", "an", "re", "on", "at", "en", "nd", "ti", "es", "or", "te", "of", "ed", "is", "it", "al", "ar", "st", "to", "nt", "ng", "se", "ha", "as", "ou", "io", "le"}
+	syllables := []string{"th", "e", "in", "er", "an", "re", "on", "at", "en", "nd", "ti", "es", "or", "te", "of", "ed",
+		"is", "it", "al", "ar", "st", "to", "nt", "ng", "se", "ha", "as", "ou", "io", "le"}
 	others := []string{"é", "ü", "и", "на", "の", "中", "国"}
 	marks := []string{`"`, `",`, `":`, `{"`, `"}`, "},", "](", ").", "();", "==", "->", "//", "...", "\\n", "'s", "€"}
 	seen := map[string]bool{}

@@ -29,7 +29,8 @@ func (g *Grammar) Constrain(v *Vocabulary) *Constraint {
 func (c *Constraint) Mask(mask []uint64) error {
 	words := (c.v.Len() + 63) / 64
 	if len(mask) < words {
-		return fmt.Errorf("grammar: the mask has %d words, expected at least %d for %d tokens", len(mask), words, c.v.Len())
+		return fmt.Errorf("grammar: the mask has %d words, expected at least %d for %d tokens", len(mask), words,
+			c.v.Len())
 	}
 	clear(mask)
 	if c.ended {

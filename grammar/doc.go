@@ -9,7 +9,8 @@
 //	c := g.Constrain(v)
 //	s, err := sample.New(params, len(texts), sample.Options{Constraint: sample.Constrain(c)})
 //
-// What a [Matcher] or a [Constraint] has accepted can always be completed: a grammar with rules that never end is refused.
+// What a [Matcher] or a [Constraint] has accepted can always be completed: a grammar with rules that never end is
+// refused.
 //
 // # GBNF
 //
@@ -58,5 +59,6 @@
 //
 // The matcher follows all derivations at once and remembers where bytes lead. A mask of 131,072 tokens takes from some
 // hundredths of a millisecond to some milliseconds where it is new, and a microsecond where it has been asked for
-// before. Texts, repetitions, depth and memory are bounded; a grammar that is too ambiguous to be followed gives an error.
+// before. Texts, repetitions, depth and memory are bounded; a grammar that is too ambiguous to be followed gives an
+// error.
 package grammar

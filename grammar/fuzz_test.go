@@ -10,12 +10,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Whatever the text is: no panic, no error but a SyntaxError with a place in it, and a grammar that is taken writes texts
-// that it matches.
+// Whatever the text is: no panic, no error but a SyntaxError with a place in it, and a grammar that is taken writes
+// texts that it matches.
 func FuzzParse(f *testing.F) {
 	for _, src := range []string{
-		`root ::= "abc" [a-z^-] . ("x" | y)* {2} z{1,} {0,3}?` + "\ny ::= \"é\\n\\x41\\u00e9\\U0001F600\" # comment\nz ::= [^\\]\"]+",
-		"root ::= (\n \"a\" |\n \"b\"\n)", `root ::= "(" root ")" |`, "root ::= root", `root ::= ("a"?)* "b"{1000000}`, "root ::= \"", "root ::= [", "root ::= \"a\"{", "a-b_1 ::= 1\r\n1 ::= \"\"",
+		`root ::= "abc" [a-z^-] . ("x" | y)* {2} z{1,} {0,3}?` +
+			"\ny ::= \"é\\n\\x41\\u00e9\\U0001F600\" # comment\nz ::= [^\\]\"]+",
+		"root ::= (\n \"a\" |\n \"b\"\n)", `root ::= "(" root ")" |`, "root ::= root", `root ::= ("a"?)* "b"{1000000}`,
+		"root ::= \"", "root ::= [", "root ::= \"a\"{", "a-b_1 ::= 1\r\n1 ::= \"\"",
 	} {
 		f.Add(src, "abcé(((")
 	}
@@ -28,7 +30,8 @@ func FuzzParse(f *testing.F) {
 		g, err := Parse(src)
 		if err != nil {
 			var e *SyntaxError
-			if !errors.As(err, &e) || e.Line < 1 || e.Line > strings.Count(src, "\n")+1 || e.Column < 1 || e.Column > len(src)+1 || e.Msg == "" {
+			if !errors.As(err, &e) || e.Line < 1 || e.Line > strings.Count(src, "\n")+1 || e.Column < 1 ||
+				e.Column > len(src)+1 || e.Msg == "" {
 				t.Fatalf("error %#v of %q", err, src)
 			}
 			return
@@ -52,8 +55,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Whatever the schema is: no panic, no error but a SchemaError, and what is written by the grammar is JSON, and valid by
-// the schema if another implementation knows it.
+// Whatever the schema is: no panic, no error but a SchemaError, and what is written by the grammar is JSON, and valid
+// by the schema if another implementation knows it.
 func FuzzJSONSchema(f *testing.F) {
 	for _, s := range schemas {
 		f.Add([]byte(s.schema))

@@ -24,7 +24,8 @@ func randomTokens(r *rand.Rand, n int) []string {
 	for b := range 256 {
 		list = append(list, string([]byte{byte(b)}))
 	}
-	parts := []string{`"`, `{"`, `":`, ` "`, `, `, `}`, `]`, `[`, `":"`, "\n", "  ", "true", "null", "12", ".5", "e+", "\\", "\\n", "é", "\xF0\x9F", "\x98\x80", "a", "name", " the"}
+	parts := []string{`"`, `{"`, `":`, ` "`, `, `, `}`, `]`, `[`, `":"`, "\n", "  ", "true", "null", "12", ".5", "e+",
+		"\\", "\\n", "é", "\xF0\x9F", "\x98\x80", "a", "name", " the"}
 	for len(list) < n {
 		text := ""
 		for range r.IntN(5) {
@@ -49,7 +50,8 @@ func TestMaskAgainstTokens(t *testing.T) {
 	ends := []int32{3, 700, 1499}
 	v := mustVocabulary(t, tokens, ends...)
 	for name, g := range map[string]*Grammar{
-		"json": JSON(), "object": JSONObject(), "words": mustParse(t, `root ::= ([a-z]+ " ")* "."?`), "one": mustParse(t, `root ::= "a"`),
+		"json": JSON(), "object": JSONObject(), "words": mustParse(t, `root ::= ([a-z]+ " ")* "."?`),
+		"one": mustParse(t, `root ::= "a"`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 20 {
@@ -175,7 +177,8 @@ func TestConstraintEnds(t *testing.T) {
 	c = other
 	accept(1, "")
 	next(3)
-	if err := c.Mask(nil); err == nil || !strings.Contains(err.Error(), "the mask has 0 words, expected at least 1 for 5 tokens") {
+	if err := c.Mask(nil); err == nil ||
+		!strings.Contains(err.Error(), "the mask has 0 words, expected at least 1 for 5 tokens") {
 		t.Errorf("a short mask: %v", err)
 	}
 }
@@ -190,7 +193,8 @@ func TestRejectVocabulary(t *testing.T) {
 		{"none", nil, nil, "the vocabulary has 0 tokens, expected 1 to"},
 		{"end", []string{"a"}, []int32{1}, "the token 1 ends a generation, expected 0 to 0"},
 		{"negative end", []string{"a"}, []int32{-1}, "the token -1 ends a generation"},
-		{"long token", []string{"a", strings.Repeat("b", 1<<16)}, nil, "token 1 has 65536 bytes, expected at most 65535"},
+		{"long token", []string{"a", strings.Repeat("b", 1<<16)}, nil,
+			"token 1 has 65536 bytes, expected at most 65535"},
 	}
 	for _, test := range tests {
 		if _, err := NewVocabulary(test.texts, test.ends); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -34,7 +34,8 @@ func (m *slowMatcher) ends(e *expr, from int) []int {
 			set[from+len(e.runes)] = true
 		}
 	case exprClass:
-		if from < len(m.text) && slices.ContainsFunc(e.set, func(r runeRange) bool { return r.lo <= m.text[from] && m.text[from] <= r.hi }) {
+		if from < len(m.text) && slices.ContainsFunc(e.set,
+			func(r runeRange) bool { return r.lo <= m.text[from] && m.text[from] <= r.hi }) {
 			set[from+1] = true
 		}
 	case exprRule:
@@ -110,8 +111,8 @@ func randomExpr(r *rand.Rand, n, depth int) string {
 	return "(" + strings.Join(parts, []string{" ", " | "}[r.IntN(2)]) + ")"
 }
 
-// Random grammars, and texts that they write, that are near to those, and any others: the automaton and the slow matcher
-// agree.
+// Random grammars, and texts that they write, that are near to those, and any others: the automaton and the slow
+// matcher agree.
 func TestAgainstSlowMatcher(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 42))
 	letters := []string{"a", "b", "é", "😀", "\xC3", "\x80"}
@@ -242,7 +243,8 @@ func TestClassBytes(t *testing.T) {
 		}
 		set := p.rules[0].body.set
 		for r := rune(0); r <= utf8.MaxRune; r++ {
-			want := utf8.ValidRune(r) && slices.ContainsFunc(set, func(x runeRange) bool { return x.lo <= r && r <= x.hi })
+			want := utf8.ValidRune(r) && slices.ContainsFunc(set,
+				func(x runeRange) bool { return x.lo <= r && r <= x.hi })
 			if r >= firstSurrogate && r <= lastSurrogate {
 				// As it would be spelled if it could.
 				if _, ok := follow(string([]byte{0xED, byte(0x80 | r>>6&0x3F), byte(0x80 | r&0x3F)})); ok {
@@ -254,7 +256,8 @@ func TestClassBytes(t *testing.T) {
 				t.Fatalf("%s: U+%04X: got %v, want %v", src, r, ok, want)
 			}
 		}
-		for _, bad := range []string{"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xE0\x9F\xBF", "\xF0\x80\x80\x80", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xF8", "\xFF"} {
+		for _, bad := range []string{"\x80", "\xBF", "\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xE0\x9F\xBF",
+			"\xF0\x80\x80\x80", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xF8", "\xFF"} {
 			if _, ok := follow(bad); ok {
 				t.Errorf("%s: % x is in it", src, bad)
 			}

@@ -162,7 +162,8 @@ func (p *parser) definition() error {
 		return err
 	}
 	if r := p.rules[rule]; r.body != nil {
-		return p.errorAt(at, "rule %q is defined twice, first in line %d", r.name, p.errorAt(r.at, "").(*SyntaxError).Line)
+		return p.errorAt(at, "rule %q is defined twice, first in line %d", r.name,
+			p.errorAt(r.at, "").(*SyntaxError).Line)
 	}
 	p.space(false)
 	if !strings.HasPrefix(p.src[p.pos:], "::=") {

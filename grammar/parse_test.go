@@ -25,14 +25,16 @@ func TestNotation(t *testing.T) {
 		{"zero", `root ::= "\x00"`, []string{"\x00"}, []string{""}},
 		{"raw line end in a literal", "root ::= \"a\nb\"", []string{"a\nb"}, []string{"ab"}},
 		{"class", `root ::= [a-cx0-9]`, []string{"a", "b", "c", "x", "0", "9"}, []string{"", "d", "-", "ax"}},
-		{"negated", `root ::= [^a-c\n]`, []string{"d", "é", "😀", "\x00", "]"}, []string{"a", "b", "\n", "", "\xFF", "\xED\xA0\x80"}},
+		{"negated", `root ::= [^a-c\n]`, []string{"d", "é", "😀", "\x00", "]"},
+			[]string{"a", "b", "\n", "", "\xFF", "\xED\xA0\x80"}},
 		{"minus at the end", `root ::= [a-]+`, []string{"a-", "-"}, []string{"b"}},
 		{"minus at the front", `root ::= [-a]+`, []string{"a-"}, []string{"b"}},
 		{"caret inside", `root ::= [a^]+`, []string{"a^"}, []string{"b"}},
 		{"bracket escaped", `root ::= [\]\[\-]+`, []string{"][-"}, []string{"a", `\`}},
 		{"quote in a class", `root ::= ["]`, []string{`"`}, []string{"a"}},
 		{"range of others", `root ::= [ぁ-ゟ]+`, []string{"ぁあゟ"}, []string{"a", "ア"}},
-		{"any", `root ::= .`, []string{"a", "\n", "é", "😀"}, []string{"", "ab", "\x80", "\xC0\x80", "\xF4\x90\x80\x80"}},
+		{"any", `root ::= .`, []string{"a", "\n", "é", "😀"},
+			[]string{"", "ab", "\x80", "\xC0\x80", "\xF4\x90\x80\x80"}},
 		{"rules", "root ::= a-1 B_2\na-1 ::= \"x\"\nB_2 ::= \"y\"", []string{"xy"}, []string{"x"}},
 		{"rule before its definition", "b ::= a\na ::= \"x\"\nroot ::= b b", []string{"xx"}, []string{"x"}},
 		{"rule of digits", "root ::= 1\n1 ::= \"x\"", []string{"x"}, []string{"1"}},
@@ -55,13 +57,17 @@ func TestNotation(t *testing.T) {
 		{"many", `root ::= [a-z]{1048576}`, nil, []string{"a"}},
 		{"repeated repetition", `root ::= "a"{2}{2}`, []string{"aaaa"}, []string{"aa", "aaa", "aaaaa"}},
 		{"repetition of what may be nothing", `root ::= ("a"?)* "b"`, []string{"b", "aab"}, []string{"a"}},
-		{"bounded, of what may be nothing", `root ::= ("a"? "b"?){2,3}`, []string{"", "a", "ab", "ababab", "bbb", "abb"}, []string{"abababa", "bbbb"}},
-		{"all but one may be nothing", "root ::= a b\na ::= \"x\"?\nb ::= a a \"y\" a", []string{"y", "xy", "xxxyx"}, []string{"xxxxy", "yxx"}},
+		{"bounded, of what may be nothing", `root ::= ("a"? "b"?){2,3}`,
+			[]string{"", "a", "ab", "ababab", "bbb", "abb"}, []string{"abababa", "bbbb"}},
+		{"all but one may be nothing", "root ::= a b\na ::= \"x\"?\nb ::= a a \"y\" a", []string{"y", "xy", "xxxyx"},
+			[]string{"xxxxy", "yxx"}},
 		{"recursion", `root ::= "(" root ")" | "x"`, []string{"x", "((x))"}, []string{"((x)", "()"}},
 		{"recursion at the end", "root ::= \"a\" root | \"b\"", []string{"b", "aaab"}, []string{"a"}},
-		{"two recursions", "root ::= \"[\" (root (\",\" root)*)? \"]\"", []string{"[]", "[[],[[]]]"}, []string{"[,]", "[[]"}},
+		{"two recursions", "root ::= \"[\" (root (\",\" root)*)? \"]\"", []string{"[]", "[[],[[]]]"},
+			[]string{"[,]", "[[]"}},
 		{"ambiguous", `root ::= ("a" | "aa" | "a" "a")+ "b"`, []string{"ab", "aaaab"}, []string{"b"}},
-		{"surrogates within a range", "root ::= [\\uD000-\\uE000]", []string{"\ud000", "\ue000"}, []string{"\xED\xA0\x80"}},
+		{"surrogates within a range", "root ::= [\\uD000-\\uE000]", []string{"\ud000", "\ue000"},
+			[]string{"\xED\xA0\x80"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -123,29 +129,37 @@ func TestRejectGrammar(t *testing.T) {
 		{"no second number", `root ::= "a"{1,x}`, 1, 16, "found 'x', expected a number"},
 		{"open {", `root ::= "a"{1`, 1, 15, "the text ends, expected }"},
 		{"negative", `root ::= "a"{-1}`, 1, 14, "found '-', expected a number"},
-		{"numbers backwards", `root ::= "a"{3,2}`, 1, 14, "found {3,2}, expected the second number not below the first"},
+		{"numbers backwards", `root ::= "a"{3,2}`, 1, 14,
+			"found {3,2}, expected the second number not below the first"},
 		{"too many", `root ::= "a"{1048577}`, 1, 14, "found 1048577 repetitions, expected at most 1048576"},
-		{"far too many", `root ::= "a"{0,99999999999999999999999999}`, 1, 16, "found 99999999999999999999999999 repetitions"},
+		{"far too many", `root ::= "a"{0,99999999999999999999999999}`, 1, 16,
+			"found 99999999999999999999999999 repetitions"},
 		{"token", `root ::= <think>`, 1, 10, "tokens cannot be named"},
 		{"token by id", `root ::= "a" !<[7]>`, 1, 14, "tokens cannot be named"},
 		{"not UTF-8", "root ::= \"a\" \xff", 1, 14, "found byte 0xff, expected UTF-8"},
 		{"zero byte", "root ::= \"a\" \x00", 1, 14, "found a zero byte"},
 		{"too deep", deep(maxDepth + 1), 1, 10 + maxDepth, "parentheses are nested more than 200 deep"},
 		{"too long", "root ::= \"" + strings.Repeat("a", maxSource) + "\"", 1, 1, "bytes, expected at most 2097152"},
-		{"too many items", "root ::= " + strings.Repeat("a ", maxItems+1), 1, 10 + 2*maxItems, "more than 262144 items"},
-		{"left recursion", `root ::= root "a" | "b"`, 1, 1, `rule "root" begins with itself (left recursion): root -> root`},
-		{"left recursion by way of others", "root ::= a\na ::= b? c\nb ::= \"x\"\nc ::= (\"y\"? a | \"z\")", 2, 1, `rule "a" begins with itself (left recursion): a -> c -> a`},
+		{"too many items", "root ::= " + strings.Repeat("a ", maxItems+1), 1, 10 + 2*maxItems,
+			"more than 262144 items"},
+		{"left recursion", `root ::= root "a" | "b"`, 1, 1,
+			`rule "root" begins with itself (left recursion): root -> root`},
+		{"left recursion by way of others", "root ::= a\na ::= b? c\nb ::= \"x\"\nc ::= (\"y\"? a | \"z\")", 2, 1,
+			`rule "a" begins with itself (left recursion): a -> c -> a`},
 		{"left recursion behind nothing", `root ::= ""  ("x"*){2} root "a" | "b"`, 1, 1, "left recursion"},
 		{"left recursion in a repetition", `root ::= (root "a")* "b"`, 1, 1, "left recursion"},
-		{"left recursion of an unused rule", "root ::= \"a\"\nb ::= b \"x\" | \"y\"", 2, 1, `rule "b" begins with itself`},
+		{"left recursion of an unused rule", "root ::= \"a\"\nb ::= b \"x\" | \"y\"", 2, 1,
+			`rule "b" begins with itself`},
 		{"never ends", `root ::= "a" root`, 1, 1, `rule "root" never ends: root -> root`},
-		{"two that never end", "root ::= \"a\" | b\nb ::= \"x\" c{2}\nc ::= \"y\" b", 2, 1, `rule "b" never ends: b -> c -> b`},
+		{"two that never end", "root ::= \"a\" | b\nb ::= \"x\" c{2}\nc ::= \"y\" b", 2, 1,
+			`rule "b" never ends: b -> c -> b`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Parse(test.src)
 			var e *SyntaxError
-			if !errors.As(err, &e) || e.Line != test.line || e.Column != test.col || !strings.Contains(e.Msg, test.want) {
+			if !errors.As(err, &e) || e.Line != test.line || e.Column != test.col ||
+				!strings.Contains(e.Msg, test.want) {
 				t.Fatalf("got %v, want line %d, column %d: %s", err, test.line, test.col, test.want)
 			}
 			if want := fmt.Sprintf("grammar: line %d, column %d: %s", e.Line, e.Column, e.Msg); err.Error() != want {
@@ -173,14 +187,18 @@ func TestHostileGrammars(t *testing.T) {
 		in        string
 		hard      bool // may be refused while it is matched
 	}{
-		{"nested repetitions", `root ::= ((((("a"{1000}){1000}){1000}){1000}){1000}){1000}`, strings.Repeat("a", 5000), false},
+		{"nested repetitions", `root ::= ((((("a"{1000}){1000}){1000}){1000}){1000}){1000}`, strings.Repeat("a", 5000),
+			false},
 		{"repetitions of what may be nothing", `root ::= ((((("a"*)*)*)*)*)*`, strings.Repeat("a", 500), false},
 		{"question marks", `root ::= "a"` + strings.Repeat("?", 100000), "a", false},
 		{"a long chain of rules", "root ::= r0\n" + chain.String() + fmt.Sprintf("r%d ::= \"x\"\n", n), "x", false},
 		{"a chain defined backwards", "root ::= r5000\n" + back.String() + "r0 ::= \"x\"", "xxxx", false},
 		{"2**60 derivations at once", "root ::= w0\n" + ways.String() + "w60 ::= \"x\"\n", "xab", true},
-		{"2**60 ways to stand for nothing", "root ::= w0 \"x\"\n" + strings.NewReplacer(` "a"`, " w60 w60", ` "b"`, " w60").Replace(ways.String()) + "w60 ::= \"\"\n", "x", true},
-		{"the same rule twice, 60 deep", "root ::= w0\n" + strings.NewReplacer(` "a"`, "", ` "b"`, "").Replace(ways.String()) + "w60 ::= \"x\"\n", "x", false},
+		{"2**60 ways to stand for nothing",
+			"root ::= w0 \"x\"\n" + strings.NewReplacer(` "a"`, " w60 w60", ` "b"`, " w60").Replace(ways.String()) +
+				"w60 ::= \"\"\n", "x", true},
+		{"the same rule twice, 60 deep", "root ::= w0\n" +
+			strings.NewReplacer(` "a"`, "", ` "b"`, "").Replace(ways.String()) + "w60 ::= \"x\"\n", "x", false},
 		{"many optional items", "root ::= " + strings.Repeat(`"a"? `, 3000), strings.Repeat("a", 200), false},
 		{"ambiguous repetition", `root ::= ("a"? "a"? "a"?)* "b"`, strings.Repeat("a", 300), false},
 		{"many classes", "root ::= [" + manyRunes(30000) + "]+", "", false},

@@ -66,7 +66,8 @@ func TestNumberRanges(t *testing.T) {
 		rat := func(s string) *big.Rat { x, _ := new(big.Rat).SetString(s); return x }
 		inside := func(n string) bool {
 			x := rat(n)
-			return (!hasLo || x.Cmp(rat(lo)) >= openLo) && (!hasHi || rat(hi).Cmp(x) >= openHi) && (kind == "number" || !strings.Contains(n, "."))
+			return (!hasLo || x.Cmp(rat(lo)) >= openLo) && (!hasHi || rat(hi).Cmp(x) >= openHi) &&
+				(kind == "number" || !strings.Contains(n, "."))
 		}
 		g, err := JSONSchema([]byte(schema))
 		for i := range 40 {
@@ -115,7 +116,8 @@ func TestNumberRanges(t *testing.T) {
 // randomPattern writes a regular expression.
 func randomPattern(r *rand.Rand, depth int) string {
 	if depth == 0 || r.IntN(3) == 0 {
-		return []string{"a", "b", "ab", `\.`, "[ab]", "[^a]", ".", `\d`, `[\x00-\x1fa]`, `["\\]`, "é", `\s`, "(?i:a)", `\w`, `[[:upper:]]`}[r.IntN(15)]
+		return []string{"a", "b", "ab", `\.`, "[ab]", "[^a]", ".", `\d`, `[\x00-\x1fa]`, `["\\]`, "é", `\s`, "(?i:a)",
+			`\w`, `[[:upper:]]`}[r.IntN(15)]
 	}
 	switch r.IntN(4) {
 	case 0:
@@ -170,7 +172,8 @@ func TestPatterns(t *testing.T) {
 
 func TestJavaScriptEscapes(t *testing.T) {
 	for in, want := range map[string]string{
-		``: ``, `abc`: `abc`, `\u0041b`: `\x{0041}b`, `\\u0041`: `\\u0041`, `\u00e9\u00E9`: `\x{00e9}\x{00E9}`, `\u12`: `\u12`, `\u12g4`: `\u12g4`, `a\`: `a\`, `\d\u0041`: `\d\x{0041}`,
+		``: ``, `abc`: `abc`, `\u0041b`: `\x{0041}b`, `\\u0041`: `\\u0041`, `\u00e9\u00E9`: `\x{00e9}\x{00E9}`,
+		`\u12`: `\u12`, `\u12g4`: `\u12g4`, `a\`: `a\`, `\d\u0041`: `\d\x{0041}`,
 	} {
 		if got := javaScriptEscapes(in); got != want {
 			t.Errorf("%s: got %s, want %s", in, got, want)
@@ -200,11 +203,13 @@ func randomSchema(r *rand.Rand, depth int) string {
 	case 3:
 		return fmt.Sprintf(`{"type": "string", "minLength": %d, "maxLength": %d}`, r.IntN(3), 2+r.IntN(4))
 	case 4:
-		return []string{`{"enum": ["a", "b", "abc", 1, null]}`, `{"const": {"k": [1]}}`, `{"type": "string", "pattern": "^x+"}`, `{"type": ["string", "integer"]}`}[r.IntN(4)]
+		return []string{`{"enum": ["a", "b", "abc", 1, null]}`, `{"const": {"k": [1]}}`,
+			`{"type": "string", "pattern": "^x+"}`, `{"type": ["string", "integer"]}`}[r.IntN(4)]
 	case 5, 6:
 		return fmt.Sprintf(`{"$ref": "#/$defs/d%d"}`, r.IntN(3))
 	case 7:
-		return fmt.Sprintf(`{"type": "array", "items": %s, "minItems": %d, "maxItems": %d}`, sub(), r.IntN(2), 1+r.IntN(3))
+		return fmt.Sprintf(`{"type": "array", "items": %s, "minItems": %d, "maxItems": %d}`, sub(), r.IntN(2),
+			1+r.IntN(3))
 	case 8:
 		return fmt.Sprintf(`{"type": "array", "prefixItems": [%s, %s], "items": %s}`, sub(), sub(), sub())
 	case 9:
@@ -222,8 +227,10 @@ func randomSchema(r *rand.Rand, depth int) string {
 			required = append(required, `"`+key+`"`)
 		}
 	}
-	more := []string{"", `, "additionalProperties": false`, `, "additionalProperties": true`, `, "additionalProperties": ` + sub(), `, "anyOf": [` + sub() + `, ` + sub() + `]`}[r.IntN(5)]
-	return fmt.Sprintf(`{"type": "object", "properties": {%s}, "required": [%s]%s}`, strings.Join(props, ", "), strings.Join(required, ", "), more)
+	more := []string{"", `, "additionalProperties": false`, `, "additionalProperties": true`,
+		`, "additionalProperties": ` + sub(), `, "anyOf": [` + sub() + `, ` + sub() + `]`}[r.IntN(5)]
+	return fmt.Sprintf(`{"type": "object", "properties": {%s}, "required": [%s]%s}`, strings.Join(props, ", "),
+		strings.Join(required, ", "), more)
 }
 
 // Whatever a grammar writes for a random schema is valid by it.
@@ -239,7 +246,8 @@ func TestRandomSchemas(t *testing.T) {
 		if schema != "{" {
 			schema += ", "
 		}
-		schema += fmt.Sprintf(`"$defs": {"d0": %s, "d1": %s, "d2": %s}}`, randomSchema(r, 2), randomSchema(r, 2), randomSchema(r, 2))
+		schema += fmt.Sprintf(`"$defs": {"d0": %s, "d1": %s, "d2": %s}}`, randomSchema(r, 2), randomSchema(r, 2),
+			randomSchema(r, 2))
 		g, err := JSONSchema([]byte(schema))
 		if err != nil {
 			continue // nothing is valid by it, or a oneOf may have overlap

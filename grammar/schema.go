@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// SchemaToGBNF turns a JSON schema into the text of a grammar for the JSON documents that are valid by it. An error is a
-// SchemaError, and names the part of the schema that is at fault or not supported.
+// SchemaToGBNF turns a JSON schema into the text of a grammar for the JSON documents that are valid by it. An error is
+// a SchemaError, and names the part of the schema that is at fault or not supported.
 func SchemaToGBNF(schema []byte) (string, error) {
 	c, err := convert(schema)
 	if err != nil {
@@ -48,7 +48,8 @@ func convert(schema []byte) (*converter, error) {
 
 func newConverter(root *value) *converter {
 	return &converter{
-		root: root, text: map[string]string{}, byKey: map[string]string{}, owner: map[string]string{}, recursive: map[string]bool{},
+		root: root, text: map[string]string{}, byKey: map[string]string{}, owner: map[string]string{},
+		recursive: map[string]bool{},
 	}
 }
 
@@ -176,7 +177,8 @@ func (c *converter) flattenInto(v *value, parts []part, seen map[*value]flatteni
 
 // saysSomething reports whether a keyword restricts values by itself.
 func saysSomething(keyword string) bool {
-	return keyword == "anyOf" || keyword == "oneOf" || !slices.Contains(annotations, keyword) && !strings.HasPrefix(keyword, "x-")
+	return keyword == "anyOf" || keyword == "oneOf" ||
+		!slices.Contains(annotations, keyword) && !strings.HasPrefix(keyword, "x-")
 }
 
 // resolve follows a reference within the document.

@@ -59,8 +59,8 @@ func (c *converter) properties(s *spec) ([]property, error) {
 	return list, nil
 }
 
-// object returns an expression of the objects that are valid by a spec. Properties come in the order of the schema. More
-// than are named may come only if additionalProperties says so, or if none is named.
+// object returns an expression of the objects that are valid by a spec. Properties come in the order of the schema.
+// More than are named may come only if additionalProperties says so, or if none is named.
 func (c *converter) object(s *spec, hint string) (string, error) {
 	list, err := c.properties(s)
 	if err != nil {
@@ -111,10 +111,11 @@ func (c *converter) object(s *spec, hint string) (string, error) {
 }
 
 // members returns an expression of one property or more with commas between them, and whether there may be none.
-func (c *converter) members(list []property, rules []string, extra, hint, ptr string) (expr string, empty bool, err error) {
+func (c *converter) members(list []property, rules []string, extra, hint, ptr string) (expr string, empty bool,
+	err error) {
 	comma := c.comma()
-	// What may follow a property: the rest, each with a comma in front. tails are shared by the properties that may be the
-	// first.
+	// What may follow a property: the rest, each with a comma in front. tails are shared by the properties that may be
+	// the first.
 	tail := ""
 	if extra != "" {
 		tail = "(" + strings.TrimSpace(comma) + " " + extra + ")*"

@@ -32,8 +32,10 @@ func (c *converter) checkDisjoint(list *value, parts []part) error {
 				return err
 			}
 			if !apart {
-				return schemaError(list.ptr, "a value may be valid by both %d and %d: expected schemas that differ in type, "+
-					"in constants, or in the type or constants of a required property; anyOf asks for no such thing", i, j)
+				return schemaError(list.ptr,
+					"a value may be valid by both %d and %d: expected schemas that differ in type, "+
+						"in constants, or in the type or constants of a required property; anyOf asks for no such thing",
+					i, j)
 			}
 		}
 	}

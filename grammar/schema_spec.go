@@ -73,7 +73,8 @@ type arrayPart struct {
 
 // annotations are keywords that restrict nothing, and those that flatten deals with.
 var annotations = []string{
-	"$schema", "$comment", "$defs", "definitions", "title", "description", "default", "examples", "deprecated", "readOnly",
+	"$schema", "$comment", "$defs", "definitions", "title", "description", "default", "examples", "deprecated",
+	"readOnly",
 	"writeOnly", "contentEncoding", "contentMediaType", "contentSchema", "$ref", "allOf",
 }
 
@@ -171,7 +172,8 @@ func readTypes(v *value) (typeSet, error) {
 	for _, name := range names {
 		t, ok := typesByName[name.text]
 		if name.kind != kindString || !ok {
-			return 0, schemaError(name.ptr, "found %s, expected one of %s", name.same(), strings.Join(sortedKeys(typesByName), ", "))
+			return 0, schemaError(name.ptr, "found %s, expected one of %s", name.same(),
+				strings.Join(sortedKeys(typesByName), ", "))
 		}
 		types |= t
 	}

@@ -64,7 +64,8 @@ var sharedRules = map[string]struct {
 }{
 	"value": {`object | array | string | number | "true" | "false" | "null"`,
 		[]string{"object", "array", "string", "number"}},
-	"object": {`"{" ws (string colon value ("," ws string colon value)* ws)? "}"`, []string{"value", "string", "colon", "ws"}},
+	"object": {`"{" ws (string colon value ("," ws string colon value)* ws)? "}"`,
+		[]string{"value", "string", "colon", "ws"}},
 	"array":  {`"[" ws (value ("," ws value)* ws)? "]"`, []string{"value", "ws"}},
 	"string": {`"\"" char* "\""`, []string{"char"}},
 	// A character is one code point, so that lengths are right: an escaped one outside of the first 65,536 is a pair.
@@ -116,7 +117,8 @@ var formats = func() map[string]string {
 			` | ("01" | "03" | "05" | "07" | "08" | "10" | "12") "-" ` + day31 + `) | ` + leap + ` "-02-29")`
 		hour   = `([01] [0-9] | "2" [0-3])`
 		minute = `[0-5] [0-9]`
-		clock  = hour + ` ":" ` + minute + ` ":" ` + minute + ` ("." [0-9]{1,9})? ("Z" | [+-] ` + hour + ` ":" ` + minute + `)`
+		clock  = hour + ` ":" ` + minute + ` ":" ` + minute + ` ("." [0-9]{1,9})? ("Z" | [+-] ` + hour + ` ":" ` +
+			minute + `)`
 		hex    = `[0-9a-fA-F]`
 		octet  = `("25" [0-5] | "2" [0-4] [0-9] | "1" [0-9] [0-9] | [1-9]? [0-9])`
 		label  = `[0-9a-zA-Z] ([0-9a-zA-Z-]{0,30} [0-9a-zA-Z])?`

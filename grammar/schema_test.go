@@ -132,7 +132,8 @@ func TestSchemas(t *testing.T) {
 
 // The grammar of a schema is text that a reader may look at and change.
 func TestSchemaToGBNF(t *testing.T) {
-	text, err := SchemaToGBNF([]byte(`{"type": "object", "properties": {"a b": {"type": "integer"}, "c": {"type": "null"}}, "required": ["c"]}`))
+	text, err := SchemaToGBNF([]byte(
+		`{"type": "object", "properties": {"a b": {"type": "integer"}, "c": {"type": "null"}}, "required": ["c"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +157,8 @@ func TestJSON(t *testing.T) {
 	object := validator(t, `{"type": "object"}`)
 	for name, g := range map[string]*Grammar{"any": JSON(), "object": JSONObject()} {
 		t.Run(name, func(t *testing.T) {
-			for _, doc := range []string{`{}`, `{"a":[1,-2.5e+3,"x\n\u00e9\ud83d\ude00",true,false,null,{}]}`, `{"":[[],[[]]]}`} {
+			for _, doc := range []string{`{}`, `{"a":[1,-2.5e+3,"x\n\u00e9\ud83d\ude00",true,false,null,{}]}`,
+				`{"":[[],[[]]]}`} {
 				for _, form := range []string{doc, spaced(doc), indented(t, doc)} {
 					if !matches(g, form) {
 						t.Errorf("%s is not matched", form)
@@ -169,8 +171,10 @@ func TestJSON(t *testing.T) {
 				}
 			}
 			for _, doc := range []string{
-				``, ` `, `{`, `{]`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{a:1}`, `{'a':1}`, `{"a":01}`, `{"a":1.}`, `{"a":.5}`, `{"a":+1}`, `{"a":"\x"}`,
-				`{"a":"\u12"}`, "{\"a\":\"\n\"}", `{"a":"\ud800"}`, `{"a":"\ude00"}`, `{"a":"\ud83d\u0041"}`, `{"a":tru}`, `{"a":NaN}`, `{"a":1} `, `{"a":1}{}`, "{\"a\":\"\xff\"}", `{"a":1e999}`,
+				``, ` `, `{`, `{]`, `{"a"}`, `{"a":}`, `{"a":1,}`, `{a:1}`, `{'a':1}`, `{"a":01}`, `{"a":1.}`,
+				`{"a":.5}`, `{"a":+1}`, `{"a":"\x"}`,
+				`{"a":"\u12"}`, "{\"a\":\"\n\"}", `{"a":"\ud800"}`, `{"a":"\ude00"}`, `{"a":"\ud83d\u0041"}`,
+				`{"a":tru}`, `{"a":NaN}`, `{"a":1} `, `{"a":1}{}`, "{\"a\":\"\xff\"}", `{"a":1e999}`,
 			} {
 				if matches(g, doc) {
 					t.Errorf("%q is matched", doc)

@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// A class of code points becomes an automaton over the bytes of their UTF-8, so that a token may end within a character.
-// Overlong forms and surrogates are in no class, and so in no automaton.
+// A class of code points becomes an automaton over the bytes of their UTF-8, so that a token may end within a
+// character. Overlong forms and surrogates are in no class, and so in no automaton.
 
 // byteRange leads from a node to the next on any of the bytes lo to hi.
 type byteRange struct {

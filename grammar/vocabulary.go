@@ -56,7 +56,8 @@ func NewVocabulary(texts []string, ends []int32) (*Vocabulary, error) {
 			continue
 		}
 		if total += len(text); total > math.MaxInt32 {
-			return nil, fmt.Errorf("grammar: tokens 0 to %d have %d bytes, expected at most %d", id, total, math.MaxInt32)
+			return nil, fmt.Errorf("grammar: tokens 0 to %d have %d bytes, expected at most %d", id, total,
+				math.MaxInt32)
 		}
 		v.ids = append(v.ids, int32(id))
 	}

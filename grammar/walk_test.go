@@ -125,7 +125,8 @@ func (w *walker) tryText(soft int) (string, error) {
 				}
 			}
 			if best >= w.distance(s) {
-				panic(fmt.Sprintf("after %q the text cannot come to its end: %v bytes, then %v", out, w.distance(s), best))
+				panic(fmt.Sprintf("after %q the text cannot come to its end: %v bytes, then %v", out, w.distance(s),
+					best))
 			}
 		}
 		if s, err = a.advance(s, next); err != nil {

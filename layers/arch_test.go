@@ -52,7 +52,8 @@ func TestReadConfig(t *testing.T) {
 			each(c, func(s *layers.BlockShape) { s.KVHeads = 2 })
 		}},
 		{"head size of its own", map[string]any{
-			"llama.attention.head_count": uint32(5), "llama.attention.key_length": uint32(24), "llama.attention.value_length": uint32(24),
+			"llama.attention.head_count": uint32(5), "llama.attention.key_length": uint32(24),
+			"llama.attention.value_length": uint32(24),
 		}, func(c *layers.Config) {
 			c.HeadDim, c.RotDim, c.AttnScale = 24, 24, float32(1/math.Sqrt(24))
 			each(c, func(s *layers.BlockShape) { s.Heads, s.KVHeads = 5, 5 })
@@ -64,37 +65,47 @@ func TestReadConfig(t *testing.T) {
 			c.Shapes[0].KVHeads = 2
 			c.Shapes[1] = layers.BlockShape{Heads: 2, KVHeads: 1, FF: 64}
 		}},
-		{"part of a head rotates", map[string]any{"llama.rope.dimension_count": uint32(4)}, func(c *layers.Config) { c.RotDim = 4 }},
-		{"rope base", map[string]any{"llama.rope.freq_base": float32(5e5)}, func(c *layers.Config) { c.Ropes[0].Base = 5e5 }},
-		{"linear scaling", map[string]any{"llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": float32(4)}, func(c *layers.Config) {
-			c.Ropes[0].Scaling, c.Ropes[0].Factor = layers.LinearScaling, 4
-		}},
-		{"linear scaling by its older key", map[string]any{"llama.rope.scale_linear": float32(4)}, func(c *layers.Config) {
-			c.Ropes[0].Scaling, c.Ropes[0].Factor = layers.LinearScaling, 4
-		}},
+		{"part of a head rotates", map[string]any{"llama.rope.dimension_count": uint32(4)},
+			func(c *layers.Config) { c.RotDim = 4 }},
+		{"rope base", map[string]any{"llama.rope.freq_base": float32(5e5)},
+			func(c *layers.Config) { c.Ropes[0].Base = 5e5 }},
+		{"linear scaling", map[string]any{"llama.rope.scaling.type": "linear", "llama.rope.scaling.factor": float32(4)},
+			func(c *layers.Config) {
+				c.Ropes[0].Scaling, c.Ropes[0].Factor = layers.LinearScaling, 4
+			}},
+		{"linear scaling by its older key", map[string]any{"llama.rope.scale_linear": float32(4)},
+			func(c *layers.Config) {
+				c.Ropes[0].Scaling, c.Ropes[0].Factor = layers.LinearScaling, 4
+			}},
 		{"yarn", map[string]any{
-			"llama.rope.scaling.type": "yarn", "llama.rope.scaling.factor": float32(4), "llama.rope.scaling.original_context_length": uint32(64),
+			"llama.rope.scaling.type": "yarn", "llama.rope.scaling.factor": float32(4),
+			"llama.rope.scaling.original_context_length": uint32(64),
 		}, func(c *layers.Config) {
 			c.Ropes[0] = layers.RopeConfig{
 				Base: 10000, Scaling: layers.YaRN, Factor: 4, OrigCtx: 64, BetaFast: 32, BetaSlow: 1,
 				Gain: float32(1 + 0.1*math.Log(4)), Factors: true,
 			}
 		}},
-		{"wider integers", map[string]any{"llama.block_count": uint64(2), "llama.embedding_length": int32(32)}, func(*layers.Config) {}},
+		{"wider integers", map[string]any{"llama.block_count": uint64(2), "llama.embedding_length": int32(32)},
+			func(*layers.Config) {}},
 		{"vocabulary of the embedding's rows", map[string]any{"llama.vocab_size": uint32(64)}, func(*layers.Config) {}},
 		{"neutral values of what is not there", map[string]any{
 			"llama.expert_count": uint32(0), "llama.rope.scaling.type": "none", "llama.logit_scale": float32(1),
 			"llama.use_parallel_residual": false, "llama.expert_weights_scale": float32(0),
 		}, func(*layers.Config) {}},
-		{"experts", map[string]any{"llama.expert_count": uint32(8), "llama.expert_used_count": uint32(2)}, func(c *layers.Config) {
-			c.Experts, c.ExpertsUsed, c.ExpertFF = 8, 2, 48
-		}},
+		{"experts", map[string]any{"llama.expert_count": uint32(8), "llama.expert_used_count": uint32(2)},
+			func(c *layers.Config) {
+				c.Experts, c.ExpertsUsed, c.ExpertFF = 8, 2, 48
+			}},
 		{"experts of a width of their own", map[string]any{
-			"llama.expert_count": uint32(8), "llama.expert_used_count": uint32(2), "llama.expert_feed_forward_length": uint32(16),
-			"llama.expert_weights_norm": false, "llama.expert_gating_func": uint32(1),
+			"llama.expert_count": uint32(8), "llama.expert_used_count": uint32(2),
+			"llama.expert_feed_forward_length": uint32(16),
+			"llama.expert_weights_norm":        false, "llama.expert_gating_func": uint32(1),
 		}, func(c *layers.Config) { c.Experts, c.ExpertsUsed, c.ExpertFF, c.Normalize = 8, 2, 16, false }},
-		{"a window that the architecture does not have", map[string]any{"llama.attention.sliding_window": uint32(8)}, func(*layers.Config) {}},
-		{"eps 0", map[string]any{"llama.attention.layer_norm_rms_epsilon": float32(0)}, func(c *layers.Config) { c.Eps = 0 }},
+		{"a window that the architecture does not have", map[string]any{"llama.attention.sliding_window": uint32(8)},
+			func(*layers.Config) {}},
+		{"eps 0", map[string]any{"llama.attention.layer_norm_rms_epsilon": float32(0)},
+			func(c *layers.Config) { c.Eps = 0 }},
 	} {
 		metadata := good()
 		maps.Copy(metadata, c.set)
@@ -134,22 +145,31 @@ func TestBlocks(t *testing.T) {
 		rope   []int
 	}{
 		{"llama", nil, []int{0, 0, 0, 0, 0, 0}, []int{0, 0, 0, 0, 0, 0}},
-		{"gemma2", map[string]any{"attention.sliding_window": uint32(8)}, []int{8, 0, 8, 0, 8, 0}, []int{0, 0, 0, 0, 0, 0}},
-		{"gemma3", map[string]any{"attention.sliding_window": uint32(8)}, []int{8, 8, 8, 8, 8, 0}, []int{1, 1, 1, 1, 1, 0}},
+		{"gemma2", map[string]any{"attention.sliding_window": uint32(8)}, []int{8, 0, 8, 0, 8, 0},
+			[]int{0, 0, 0, 0, 0, 0}},
+		{"gemma3", map[string]any{"attention.sliding_window": uint32(8)}, []int{8, 8, 8, 8, 8, 0},
+			[]int{1, 1, 1, 1, 1, 0}},
 		{"gemma3", map[string]any{"attention.sliding_window": uint32(8), "attention.sliding_window_pattern": uint32(3)},
 			[]int{8, 8, 0, 8, 8, 0}, []int{1, 1, 0, 1, 1, 0}},
-		{"gpt-oss", map[string]any{"attention.sliding_window": uint32(8)}, []int{8, 0, 8, 0, 8, 0}, []int{0, 0, 0, 0, 0, 0}},
+		{"gpt-oss", map[string]any{"attention.sliding_window": uint32(8)}, []int{8, 0, 8, 0, 8, 0},
+			[]int{0, 0, 0, 0, 0, 0}},
 		{"gpt-oss", nil, []int{0, 0, 0, 0, 0, 0}, []int{0, 0, 0, 0, 0, 0}},
-		{"phi3", map[string]any{"attention.sliding_window": uint32(8)}, []int{8, 8, 8, 8, 8, 8}, []int{0, 0, 0, 0, 0, 0}},
-		{"phi3", map[string]any{"attention.sliding_window": uint32(0)}, []int{0, 0, 0, 0, 0, 0}, []int{0, 0, 0, 0, 0, 0}},
-		{"olmo2", map[string]any{"attention.sliding_window": uint32(8)}, []int{8, 8, 8, 0, 8, 8}, []int{1, 1, 1, 0, 1, 1}},
-		{"exaone4", map[string]any{"attention.sliding_window": uint32(8)}, []int{8, 8, 8, 0, 8, 8}, []int{0, 0, 0, none, 0, 0}},
+		{"phi3", map[string]any{"attention.sliding_window": uint32(8)}, []int{8, 8, 8, 8, 8, 8},
+			[]int{0, 0, 0, 0, 0, 0}},
+		{"phi3", map[string]any{"attention.sliding_window": uint32(0)}, []int{0, 0, 0, 0, 0, 0},
+			[]int{0, 0, 0, 0, 0, 0}},
+		{"olmo2", map[string]any{"attention.sliding_window": uint32(8)}, []int{8, 8, 8, 0, 8, 8},
+			[]int{1, 1, 1, 0, 1, 1}},
+		{"exaone4", map[string]any{"attention.sliding_window": uint32(8)}, []int{8, 8, 8, 0, 8, 8},
+			[]int{0, 0, 0, none, 0, 0}},
 		{"exaone4", map[string]any{
-			"attention.sliding_window": uint32(8), "attention.sliding_window_pattern": []bool{true, false, true, false, false, true},
+			"attention.sliding_window":         uint32(8),
+			"attention.sliding_window_pattern": []bool{true, false, true, false, false, true},
 		}, []int{8, 0, 8, 0, 0, 8}, []int{0, none, 0, none, none, 0}},
 		{"exaone4", nil, []int{0, 0, 0, 0, 0, 0}, []int{0, 0, 0, 0, 0, 0}},
 		{"smollm3", nil, []int{0, 0, 0, 0, 0, 0}, []int{0, 0, 0, none, 0, 0}},
-		{"granite", map[string]any{"rope.scaling.finetuned": false}, []int{0, 0, 0, 0, 0, 0}, []int{none, none, none, none, none, none}},
+		{"granite", map[string]any{"rope.scaling.finetuned": false}, []int{0, 0, 0, 0, 0, 0},
+			[]int{none, none, none, none, none, none}},
 		{"granite", map[string]any{"rope.scaling.finetuned": true}, []int{0, 0, 0, 0, 0, 0}, []int{0, 0, 0, 0, 0, 0}},
 	} {
 		metadata := goodOf(c.arch)
@@ -193,7 +213,8 @@ func TestScales(t *testing.T) {
 			scales{root, float32(math.Sqrt(32)), 1, 1, 50, 30}}, // by the width: 32/4, not 16
 		{"granite", 6, nil, scales{root, 1, 1, 1, 0, 0}},
 		{"granite", 6, map[string]any{
-			"embedding_scale": float32(12), "residual_scale": float32(0.25), "logit_scale": float32(8), "attention.scale": float32(0.5),
+			"embedding_scale": float32(12), "residual_scale": float32(0.25), "logit_scale": float32(8),
+			"attention.scale": float32(0.5),
 		}, scales{0.5, 12, 0.25, 0.125, 0, 0}},
 	} {
 		metadata := goodOf(c.arch)
@@ -249,44 +270,73 @@ func TestReadConfigRefuses(t *testing.T) {
 	}{
 		{"no architecture", map[string]any{"general.architecture": nil}, []string{"general.architecture", "missing"}},
 		{"unknown architecture", map[string]any{"general.architecture": "mamba"}, []string{`"mamba"`, "llama"}},
-		{"architecture is a number", map[string]any{"general.architecture": uint32(1)}, []string{"general.architecture"}},
+		{"architecture is a number", map[string]any{"general.architecture": uint32(1)},
+			[]string{"general.architecture"}},
 		{"no block count", map[string]any{"llama.block_count": nil}, []string{"llama.block_count", "missing"}},
-		{"block count of 0", map[string]any{"llama.block_count": uint32(0)}, []string{"llama.block_count", "0 is not between 1 and 100"}},
-		{"more blocks than tensors", map[string]any{"llama.block_count": uint32(1e9)}, []string{"llama.block_count", "1000000000"}},
+		{"block count of 0", map[string]any{"llama.block_count": uint32(0)},
+			[]string{"llama.block_count", "0 is not between 1 and 100"}},
+		{"more blocks than tensors", map[string]any{"llama.block_count": uint32(1e9)},
+			[]string{"llama.block_count", "1000000000"}},
 		{"block count is text", map[string]any{"llama.block_count": "two"}, []string{"llama.block_count"}},
 		{"negative width", map[string]any{"llama.embedding_length": int32(-32)}, []string{"llama.embedding_length"}},
-		{"width past any machine", map[string]any{"llama.embedding_length": uint64(1 << 60)}, []string{"llama.embedding_length"}},
-		{"head count of 0", map[string]any{"llama.attention.head_count": uint32(0)}, []string{"llama.attention.head_count"}},
-		{"heads do not divide the width", map[string]any{"llama.attention.head_count": uint32(5)}, []string{"5 heads", "32"}},
-		{"KV heads do not divide the heads", map[string]any{"llama.attention.head_count_kv": uint32(3)}, []string{"head_count_kv", "3", "4"}},
-		{"too few head counts", map[string]any{"llama.attention.head_count": []uint32{4}}, []string{"llama.attention.head_count", "1 values", "2 blocks"}},
-		{"a head count of 0 in a block", map[string]any{"llama.attention.head_count": []uint32{4, 0}}, []string{"llama.attention.head_count", "0 is not between"}},
-		{"KV heads of a block do not divide", map[string]any{"llama.attention.head_count_kv": []uint32{2, 3}}, []string{"head_count_kv", "3", "4", "block 1"}},
-		{"head count is text", map[string]any{"llama.attention.head_count": "four"}, []string{"llama.attention.head_count"}},
-		{"another vocabulary", map[string]any{"llama.vocab_size": uint32(63)}, []string{"llama.vocab_size", "63", "64 rows of token_embd.weight"}},
-		{"values of another size", map[string]any{"llama.attention.value_length": uint32(16)}, []string{"value_length", "16", "8"}},
-		{"more rotates than there is", map[string]any{"llama.rope.dimension_count": uint32(10)}, []string{"rope.dimension_count", "10"}},
-		{"an odd part rotates", map[string]any{"llama.rope.dimension_count": uint32(3)}, []string{"rope.dimension_count", "3"}},
-		{"no eps", map[string]any{"llama.attention.layer_norm_rms_epsilon": nil}, []string{"layer_norm_rms_epsilon", "missing"}},
-		{"negative eps", map[string]any{"llama.attention.layer_norm_rms_epsilon": float32(-1)}, []string{"layer_norm_rms_epsilon", "-1"}},
-		{"eps is not a number", map[string]any{"llama.attention.layer_norm_rms_epsilon": nan}, []string{"layer_norm_rms_epsilon", "NaN"}},
+		{"width past any machine", map[string]any{"llama.embedding_length": uint64(1 << 60)},
+			[]string{"llama.embedding_length"}},
+		{"head count of 0", map[string]any{"llama.attention.head_count": uint32(0)},
+			[]string{"llama.attention.head_count"}},
+		{"heads do not divide the width", map[string]any{"llama.attention.head_count": uint32(5)},
+			[]string{"5 heads", "32"}},
+		{"KV heads do not divide the heads", map[string]any{"llama.attention.head_count_kv": uint32(3)},
+			[]string{"head_count_kv", "3", "4"}},
+		{"too few head counts", map[string]any{"llama.attention.head_count": []uint32{4}},
+			[]string{"llama.attention.head_count", "1 values", "2 blocks"}},
+		{"a head count of 0 in a block", map[string]any{"llama.attention.head_count": []uint32{4, 0}},
+			[]string{"llama.attention.head_count", "0 is not between"}},
+		{"KV heads of a block do not divide", map[string]any{"llama.attention.head_count_kv": []uint32{2, 3}},
+			[]string{"head_count_kv", "3", "4", "block 1"}},
+		{"head count is text", map[string]any{"llama.attention.head_count": "four"},
+			[]string{"llama.attention.head_count"}},
+		{"another vocabulary", map[string]any{"llama.vocab_size": uint32(63)},
+			[]string{"llama.vocab_size", "63", "64 rows of token_embd.weight"}},
+		{"values of another size", map[string]any{"llama.attention.value_length": uint32(16)},
+			[]string{"value_length", "16", "8"}},
+		{"more rotates than there is", map[string]any{"llama.rope.dimension_count": uint32(10)},
+			[]string{"rope.dimension_count", "10"}},
+		{"an odd part rotates", map[string]any{"llama.rope.dimension_count": uint32(3)},
+			[]string{"rope.dimension_count", "3"}},
+		{"no eps", map[string]any{"llama.attention.layer_norm_rms_epsilon": nil},
+			[]string{"layer_norm_rms_epsilon", "missing"}},
+		{"negative eps", map[string]any{"llama.attention.layer_norm_rms_epsilon": float32(-1)},
+			[]string{"layer_norm_rms_epsilon", "-1"}},
+		{"eps is not a number", map[string]any{"llama.attention.layer_norm_rms_epsilon": nan},
+			[]string{"layer_norm_rms_epsilon", "NaN"}},
 		{"rope base 0", map[string]any{"llama.rope.freq_base": float32(0)}, []string{"rope.freq_base"}},
 		{"rope base is not a number", map[string]any{"llama.rope.freq_base": nan}, []string{"rope.freq_base", "NaN"}},
-		{"experts of an architecture without", map[string]any{"general.architecture": "qwen2", "qwen2.expert_count": uint32(4),
-			"qwen2.block_count": uint32(2), "qwen2.embedding_length": uint32(32), "qwen2.feed_forward_length": uint32(48),
-			"qwen2.context_length": uint32(256), "qwen2.attention.head_count": uint32(4), "qwen2.attention.layer_norm_rms_epsilon": float32(1e-5),
-		}, []string{"qwen2.expert_count", "4", "not supported"}},
-		{"experts without a number", map[string]any{"llama.expert_count": uint32(8)}, []string{"llama.expert_used_count", "missing"}},
-		{"more experts used than there are", map[string]any{"llama.expert_count": uint32(8), "llama.expert_used_count": uint32(9)},
+		{"experts of an architecture without",
+			map[string]any{"general.architecture": "qwen2", "qwen2.expert_count": uint32(4),
+				"qwen2.block_count": uint32(2), "qwen2.embedding_length": uint32(32),
+				"qwen2.feed_forward_length": uint32(48),
+				"qwen2.context_length":      uint32(256), "qwen2.attention.head_count": uint32(4),
+				"qwen2.attention.layer_norm_rms_epsilon": float32(1e-5),
+			}, []string{"qwen2.expert_count", "4", "not supported"}},
+		{"experts without a number", map[string]any{"llama.expert_count": uint32(8)},
+			[]string{"llama.expert_used_count", "missing"}},
+		{"more experts used than there are",
+			map[string]any{"llama.expert_count": uint32(8), "llama.expert_used_count": uint32(9)},
 			[]string{"llama.expert_used_count", "9 is not between 1 and 8"}},
 		{"sigmoid router", map[string]any{
-			"llama.expert_count": uint32(8), "llama.expert_used_count": uint32(2), "llama.expert_gating_func": uint32(2),
+			"llama.expert_count": uint32(8), "llama.expert_used_count": uint32(2),
+			"llama.expert_gating_func": uint32(2),
 		}, []string{"llama.expert_gating_func", "2 is not supported"}},
-		{"rope scaling", map[string]any{"llama.rope.scaling.type": "dynamic"}, []string{"rope.scaling.type", `"dynamic"`, "yarn"}},
-		{"rope factor", map[string]any{"llama.rope.scaling.factor": float32(-2)}, []string{"rope.scaling.factor", "-2"}},
-		{"rope factor is not a number", map[string]any{"llama.rope.scaling.factor": nan}, []string{"rope.scaling.factor", "NaN"}},
-		{"parallel residual", map[string]any{"llama.use_parallel_residual": true}, []string{"use_parallel_residual", "not supported"}},
-		{"negative softcap", map[string]any{"llama.attn_logit_softcapping": float32(-1)}, []string{"attn_logit_softcapping", "-1"}},
+		{"rope scaling", map[string]any{"llama.rope.scaling.type": "dynamic"},
+			[]string{"rope.scaling.type", `"dynamic"`, "yarn"}},
+		{"rope factor", map[string]any{"llama.rope.scaling.factor": float32(-2)},
+			[]string{"rope.scaling.factor", "-2"}},
+		{"rope factor is not a number", map[string]any{"llama.rope.scaling.factor": nan},
+			[]string{"rope.scaling.factor", "NaN"}},
+		{"parallel residual", map[string]any{"llama.use_parallel_residual": true},
+			[]string{"use_parallel_residual", "not supported"}},
+		{"negative softcap", map[string]any{"llama.attn_logit_softcapping": float32(-1)},
+			[]string{"attn_logit_softcapping", "-1"}},
 		{"logit scale", map[string]any{"llama.logit_scale": float32(0.5)}, []string{"logit_scale", "0.5"}},
 	} {
 		metadata := good()
@@ -308,7 +358,8 @@ func TestReadConfigRefuses(t *testing.T) {
 			}
 		}
 	}
-	if _, err := layers.ReadConfig(gguftest.Keys(t, good()), 0, 100); err == nil || !strings.Contains(err.Error(), "token_embd.weight") {
+	if _, err := layers.ReadConfig(gguftest.Keys(t, good()), 0, 100); err == nil ||
+		!strings.Contains(err.Error(), "token_embd.weight") {
 		t.Errorf("no vocabulary: %v", err)
 	}
 }

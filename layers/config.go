@@ -58,7 +58,8 @@ func ReadConfig(k Keys, vocab, maxLayers int) (Config, error) {
 		}
 	}
 	if c.Arch.Name == "" {
-		return Config{}, fmt.Errorf("general.architecture: %.60q is not supported; known: %s", name, strings.Join(Archs(), ", "))
+		return Config{}, fmt.Errorf("general.architecture: %.60q is not supported; known: %s", name,
+			strings.Join(Archs(), ", "))
 	}
 	if vocab < 1 {
 		return Config{}, fmt.Errorf("token_embd.weight: no rows")
@@ -119,7 +120,8 @@ func (c *Config) readHeads(r *keyReader) {
 		}
 	}
 	if c.Embd%heads[0] != 0 && !r.k.Has(r.prefix+"attention.key_length") {
-		r.fail("attention.head_count", "%d heads do not divide embedding_length %d, and key_length is not given", heads[0], c.Embd)
+		r.fail("attention.head_count", "%d heads do not divide embedding_length %d, and key_length is not given",
+			heads[0], c.Embd)
 	}
 	c.HeadDim = r.int("attention.key_length", max(1, c.Embd/heads[0]), maxWidth)
 	if v := r.int("attention.value_length", c.HeadDim, maxWidth); v != c.HeadDim {
@@ -127,7 +129,8 @@ func (c *Config) readHeads(r *keyReader) {
 	}
 	for i, s := range c.Shapes {
 		if s.Heads > maxWidth/c.HeadDim {
-			r.fail("attention.head_count", "%d heads of %d in block %d are more than %d elements", s.Heads, c.HeadDim, i, maxWidth)
+			r.fail("attention.head_count", "%d heads of %d in block %d are more than %d elements", s.Heads, c.HeadDim,
+				i, maxWidth)
 		}
 	}
 }
@@ -149,7 +152,8 @@ func (c *Config) readExperts(r *keyReader) {
 	}
 	for i, s := range c.Shapes {
 		if s.FF != c.Shapes[0].FF && !r.k.Has(r.prefix+"expert_feed_forward_length") {
-			r.fail("feed_forward_length", "experts of %d in block %d and of %d in block 0 are not supported", s.FF, i, c.Shapes[0].FF)
+			r.fail("feed_forward_length", "experts of %d in block %d and of %d in block 0 are not supported", s.FF, i,
+				c.Shapes[0].FF)
 		}
 	}
 }

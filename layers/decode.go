@@ -6,11 +6,12 @@ import (
 	"cera/backend"
 )
 
-// MostAhead is the most steps of a Decoder whose candidates can be read afterwards, and that Draws may have numbers for.
+// MostAhead is the most steps of a Decoder whose candidates can be read afterwards, and that Draws may have numbers
+// for.
 const MostAhead = 128
 
-// Decoder runs steps of decoding that live on the device: token, position and the choice of the next token stay there, so
-// that many steps can be submitted before the first one's outcome is read.
+// Decoder runs steps of decoding that live on the device: token, position and the choice of the next token stay there,
+// so that many steps can be submitted before the first one's outcome is read.
 type Decoder struct {
 	s       *State
 	id      backend.Tensor // [1, 1] u32
@@ -43,8 +44,8 @@ func (s *State) NewDecoder() *Decoder {
 	}
 }
 
-// Start says that the next step runs token at position pos, and whether steps draw the next token or, without draws, take
-// the likeliest.
+// Start says that the next step runs token at position pos, and whether steps draw the next token or, without draws,
+// take the likeliest.
 func (d *Decoder) Start(token int32, pos int, draws *Draws) {
 	be := d.s.be
 	be.UploadU32(d.token, []uint32{uint32(token)})
@@ -60,7 +61,8 @@ func (d *Decoder) Start(token int32, pos int, draws *Draws) {
 	be.Upload(d.u, u)
 }
 
-// Step runs one token and puts the chosen next one in its place. Positions past the context do no harm, and nothing of use.
+// Step runs one token and puts the chosen next one in its place. Positions past the context do no harm, and nothing of
+// use.
 func (d *Decoder) Step() {
 	if again := d.again[d.draw]; again != nil {
 		again()
@@ -87,8 +89,8 @@ func (d *Decoder) History(lo, hi int) ([]int32, error) {
 	return d.readIDs(d.history.View(lo, 1, hi-lo))
 }
 
-// Candidates reads what the tokens after positions lo to hi-1 were drawn from, of at most MostAhead steps, once all are done:
-// the largest logits, in descending order, and their tokens.
+// Candidates reads what the tokens after positions lo to hi-1 were drawn from, of at most MostAhead steps, once all are
+// done: the largest logits, in descending order, and their tokens.
 func (d *Decoder) Candidates(lo, hi int) (ids [][]int32, logits [][]float32, err error) {
 	places, k := d.values.Rows, d.values.N
 	allLogits := make([]float32, places*k)

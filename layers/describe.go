@@ -57,7 +57,8 @@ func (c *Config) Properties() []Property {
 		add("without rope", "%d of %d blocks", n, c.Layers)
 	}
 	if n := c.count(func(s BlockShape) bool { return s.Window > 0 }); n > 0 {
-		add("window", "%s positions, in %d of %d blocks", c.perBlock(func(s BlockShape) int { return s.Window }), n, c.Layers)
+		add("window", "%s positions, in %d of %d blocks", c.perBlock(func(s BlockShape) int { return s.Window }), n,
+			c.Layers)
 	}
 	add("attention scale", "%g", c.AttnScale)
 	for _, f := range []struct {

@@ -36,7 +36,8 @@ func (c *Config) ArenaFits() bool { return c.Norm == RMSNorm && c.Place != PostN
 func (m *Model) chooseNorms(n Norms) (Norms, error) {
 	switch {
 	case n == NormsArena && !m.ArenaFits():
-		return 0, fmt.Errorf("norms arena: %s has no norm between attention and MLP for this kernel; use batch or auto", m.Name)
+		return 0, fmt.Errorf("norms arena: %s has no norm between attention and MLP for this kernel; use batch or auto",
+			m.Name)
 	case n != NormsAuto:
 		return n, nil
 	}
@@ -49,8 +50,8 @@ func (m *Model) chooseNorms(n Norms) (Norms, error) {
 	return NormsBatch, nil
 }
 
-// fusesBias tells whether the bias of a block's output projection is left to the norm after it: in the arena form, where
-// nothing else comes between the two.
+// fusesBias tells whether the bias of a block's output projection is left to the norm after it: in the arena form,
+// where nothing else comes between the two.
 func (s *State) fusesBias(b *Block) bool {
 	return s.form == NormsArena && s.m.Place == PreNorm && s.m.DeltaFactor == 1 && b.O.Bias.Has
 }

@@ -7,8 +7,12 @@ type nowhere struct{}
 
 var _ backend.Backend = nowhere{}
 
-func (nowhere) Info() backend.Info                                                               { return backend.Info{} }
-func (nowhere) Alloc(string, int, int) backend.Tensor                                            { return backend.Tensor{} }
+func (nowhere) Info() backend.Info {
+	return backend.Info{}
+}
+func (nowhere) Alloc(string, int, int) backend.Tensor {
+	return backend.Tensor{}
+}
 func (nowhere) Free(backend.Tensor)                                                              {}
 func (nowhere) LoadWeight(string, backend.Format, int, int, []byte) backend.Weight               { return nil }
 func (nowhere) Takes(backend.Format) bool                                                        { return true }
@@ -39,7 +43,8 @@ func (nowhere) Scale(backend.Tensor, float32)                                   
 func (nowhere) Softcap(backend.Tensor, float32)                                                  {}
 func (nowhere) RoPE(_, _, _ backend.Tensor, _ backend.RoPE)                                      {}
 func (nowhere) StoreKV(backend.KV, backend.Tensor, backend.Tensor, backend.Tensor)               {}
-func (nowhere) RopeStoreKV(backend.KV, backend.Tensor, backend.Tensor, backend.Tensor, backend.Tensor, backend.Tensor, backend.RoPE) {
+func (nowhere) RopeStoreKV(backend.KV, backend.Tensor, backend.Tensor, backend.Tensor, backend.Tensor, backend.Tensor,
+	backend.RoPE) {
 }
 func (nowhere) UnpackHalf(_, _ backend.Tensor)                                                     {}
 func (nowhere) Attention(_, _ backend.Tensor, _ backend.KV, _ backend.Tensor, _ backend.Attention) {}

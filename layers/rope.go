@@ -86,7 +86,8 @@ func (c RopeConfig) Frequencies(rotDim int, factors []float32) []float64 {
 	if c.Scaling == YaRN {
 		// The pair that turns so many times in OrigCtx positions.
 		pair := func(turns float32) float64 {
-			return float64(rotDim) * math.Log(float64(c.OrigCtx)/(2*math.Pi*float64(turns))) / (2 * math.Log(float64(c.Base)))
+			return float64(rotDim) * math.Log(float64(c.OrigCtx)/(2*math.Pi*float64(turns))) /
+				(2 * math.Log(float64(c.Base)))
 		}
 		low = math.Max(0, math.Floor(pair(c.BetaFast)))
 		high = math.Min(float64(rotDim-1), math.Ceil(pair(c.BetaSlow)))
@@ -107,7 +108,8 @@ func (c RopeConfig) Frequencies(rotDim int, factors []float32) []float64 {
 	return theta
 }
 
-// factors are the file's divisors of the frequencies, those for long contexts or those for short ones where it has both.
+// factors are the file's divisors of the frequencies, those for long contexts or those for short ones where it has
+// both.
 func (m *Model) factors() *Vec {
 	switch {
 	case m.RopeLong.Has && m.LongContext:

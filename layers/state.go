@@ -44,9 +44,9 @@ type State struct {
 	watch func(site string, t backend.Tensor) // nil: nobody
 }
 
-// Watch has f called after every step of the walks from here on, with the site and the tensor of its outcome; a step that is
-// part of the op before it is called for in its turn. Unlike a probe, f sees the steps alone, and none is added for it. nil ends
-// it.
+// Watch has f called after every step of the walks from here on, with the site and the tensor of its outcome; a step
+// that is part of the op before it is called for in its turn. Unlike a probe, f sees the steps alone, and none is added
+// for it. nil ends it.
 func (s *State) Watch(f func(site string, t backend.Tensor)) { s.watch = f }
 
 // Bytes that one slice of logits may take; a long batch is projected onto the vocabulary in several.

@@ -43,8 +43,8 @@ func (p *pass) store(k, v value) (keys, values value) {
 	return p.stored(k, v)
 }
 
-// stored ends the step of keys and values that were put into the cache, and returns its rows of these tokens. Of a cache of
-// halves a probe sees a copy in f32.
+// stored ends the step of keys and values that were put into the cache, and returns its rows of these tokens. Of a
+// cache of halves a probe sees a copy in f32.
 func (p *pass) stored(k, v value) (keys, values value) {
 	kv := p.s.kv[p.layer]
 	for i, c := range []struct {

@@ -44,8 +44,8 @@ func (p *pass) settle() value {
 	return p.x
 }
 
-// norm adds the pending delta to the stream and norms it into h. The embedding is the first delta of the arena form (the
-// stream before it is zero), and the stream itself in the batch form.
+// norm adds the pending delta to the stream and norms it into h. The embedding is the first delta of the arena form
+// (the stream before it is zero), and the stream itself in the batch form.
 func (p *pass) norm(n *Norm, site string) value {
 	s, eps := p.s, p.m.Eps
 	x, h := s.x.Slice(0, p.rows), value{s.h.Slice(0, p.rows), site, p.layer}
@@ -63,7 +63,8 @@ func (p *pass) norm(n *Norm, site string) value {
 		p.be.LayerNorm(h.Tensor, x, n.W.T, n.B.T, eps)
 	case s.form == NormsArena:
 		op = "fused_residual_rms_norm"
-		f := backend.FusedNorm{Out: h.Tensor, In: x, Residual: delta.Tensor, Bias: w.bias, Gamma: w.w, Beta: s.beta, Sum: x, Eps: eps}
+		f := backend.FusedNorm{Out: h.Tensor, In: x, Residual: delta.Tensor, Bias: w.bias, Gamma: w.w, Beta: s.beta,
+			Sum: x, Eps: eps}
 		if !pending {
 			f.In, f.Residual = s.zeros.Slice(0, p.rows), before.Tensor
 		}

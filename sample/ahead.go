@@ -8,11 +8,12 @@ import (
 // MostAhead is the largest TopK for which Ahead answers true.
 const MostAhead = 64
 
-// plain tells whether a token depends on nothing but the model's logits, the likeliest of which always may come, and a random
-// number.
+// plain tells whether a token depends on nothing but the model's logits, the likeliest of which always may come, and a
+// random number.
 func (s *Sampler) plain() bool {
 	p := &s.p
-	return p.Mirostat == 0 && p.TopLogProbs == 0 && !p.usesTypical() && !p.usesXTC() && !p.usesPenalties() && !p.usesDRY() &&
+	return p.Mirostat == 0 && p.TopLogProbs == 0 && !p.usesTypical() && !p.usesXTC() && !p.usesPenalties() &&
+		!p.usesDRY() &&
 		len(s.bias) == 0 && s.o.Constraint == nil
 }
 
@@ -44,7 +45,8 @@ func (s *Sampler) SampleTop(ids []int32, logits []float32) (int32, error) {
 	}
 	want := min(s.p.TopK, len(s.work))
 	if len(ids) < want || len(logits) != len(ids) {
-		return 0, fmt.Errorf("sample: found the %d largest logits and %d ids, expected %d of each", len(logits), len(ids), want)
+		return 0, fmt.Errorf("sample: found the %d largest logits and %d ids, expected %d of each", len(logits),
+			len(ids), want)
 	}
 	c := s.set.c[:0]
 	for i, l := range logits[:want] {
@@ -56,7 +58,8 @@ func (s *Sampler) SampleTop(ids []int32, logits []float32) (int32, error) {
 			return 0, fmt.Errorf("sample: ids[%d] is %d, expected 0 to %d", i, x.id, len(s.work)-1)
 		}
 		if i > 0 && !before(candidate{float64(logits[i-1]), ids[i-1]}, x) {
-			return 0, fmt.Errorf("sample: the logit of token %d, %v, is out of order after that of token %d, %v", x.id, l, ids[i-1], logits[i-1])
+			return 0, fmt.Errorf("sample: the logit of token %d, %v, is out of order after that of token %d, %v", x.id,
+				l, ids[i-1], logits[i-1])
 		}
 		if !math.IsInf(x.logit, -1) {
 			c = append(c, x)

@@ -68,16 +68,19 @@ func TestAhead(t *testing.T) {
 		want   bool
 		greedy bool // at a temperature of 0
 	}{
-		"plain":             {ok, Options{}, true, true},
-		"the defaults":      {Default(), Options{TokenText: func(int32) string { return "" }}, true, true},
-		"greedy":            {Params{}, Options{}, false, true},
-		"all candidates":    {with(func(p *Params) { p.TopK = 0 }), Options{}, false, true},
-		"many candidates":   {with(func(p *Params) { p.TopK = MostAhead + 1 }), Options{}, false, true},
-		"typical":           {with(func(p *Params) { p.TypicalP = 0.5 }), Options{}, false, false},
-		"sigma":             {with(func(p *Params) { p.TopNSigma = 1 }), Options{}, false, true},
-		"xtc":               {with(func(p *Params) { p.XTCProbability, p.XTCThreshold = 1, 0.1 }), Options{}, false, false},
-		"penalties":         {with(func(p *Params) { p.RepeatLastN, p.RepeatPenalty = 9, 1.1 }), Options{}, false, false},
-		"dry":               {with(func(p *Params) { p.DRYMultiplier, p.DRYBase, p.DRYPenaltyLastN = 1, 2, -1 }), Options{}, false, false},
+		"plain":           {ok, Options{}, true, true},
+		"the defaults":    {Default(), Options{TokenText: func(int32) string { return "" }}, true, true},
+		"greedy":          {Params{}, Options{}, false, true},
+		"all candidates":  {with(func(p *Params) { p.TopK = 0 }), Options{}, false, true},
+		"many candidates": {with(func(p *Params) { p.TopK = MostAhead + 1 }), Options{}, false, true},
+		"typical":         {with(func(p *Params) { p.TypicalP = 0.5 }), Options{}, false, false},
+		"sigma":           {with(func(p *Params) { p.TopNSigma = 1 }), Options{}, false, true},
+		"xtc": {with(func(p *Params) { p.XTCProbability, p.XTCThreshold = 1, 0.1 }), Options{}, false,
+			false},
+		"penalties": {with(func(p *Params) { p.RepeatLastN, p.RepeatPenalty = 9, 1.1 }), Options{}, false,
+			false},
+		"dry": {with(func(p *Params) { p.DRYMultiplier, p.DRYBase, p.DRYPenaltyLastN = 1, 2, -1 }),
+			Options{}, false, false},
 		"mirostat":          {with(func(p *Params) { p.Mirostat, p.MirostatTau = 2, 3 }), Options{}, false, false},
 		"bias":              {with(func(p *Params) { p.LogitBias = map[int32]float32{1: 1} }), Options{}, false, false},
 		"log-probabilities": {with(func(p *Params) { p.TopLogProbs = 1 }), Options{}, false, false},
@@ -115,7 +118,8 @@ func TestSampleTopRejects(t *testing.T) {
 		"equals":        {p, []int32{1, 3, 2}, []float32{2, 1, 1}, "token 2, 1, is out of order"},
 		"none":          {p, []int32{0, 1, 2}, []float32{-inf, -inf, -inf}, "no token may come next"},
 	} {
-		if _, err := mustNew(t, c.p, 5, Options{}).SampleTop(c.ids, c.top); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := mustNew(t, c.p, 5, Options{}).SampleTop(c.ids, c.top); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want it to contain %q", name, err, c.want)
 		}
 	}

@@ -69,8 +69,8 @@ func first(dst, from []candidate, k int) []candidate {
 	return dst
 }
 
-// takeUntil puts candidates of from into dst, in order, up to the first for which done is true. It sorts no more than it
-// takes, or some times that.
+// takeUntil puts candidates of from into dst, in order, up to the first for which done is true. It sorts no more than
+// it takes, or some times that.
 func takeUntil(dst, from []candidate, done func(i int, c candidate) bool) []candidate {
 	for k, i := min(256, len(from)), 0; ; k = min(8*k, len(from)) {
 		dst = first(dst, from, k)

@@ -97,7 +97,8 @@ func TestChainAgainstDefinitions(t *testing.T) {
 		for _, id := range list {
 			c.list = append(c.list, int32(id))
 		}
-		s := mustNew(t, p, vocab, Options{TokenText: func(id int32) string { return all[id] }, Constraint: Constrain(c)})
+		s := mustNew(t, p, vocab, Options{TokenText: func(id int32) string { return all[id] },
+			Constraint: Constrain(c)})
 		var history []int32
 		for range r.IntN(12) {
 			history = append(history, int32(r.IntN(vocab)))
@@ -121,7 +122,8 @@ func TestChainAgainstDefinitions(t *testing.T) {
 				t.Fatalf("round %d, step %d, %+v: got %d, want one of %v", round, step, p, choice.ID, want)
 			}
 			// The same again, for the candidates themselves.
-			if got := candidatesOf(t, s, logits); got != nil && !slices.Equal(got, idsOf(want)) && p.XTCProbability == 0 {
+			if got := candidatesOf(t, s, logits); got != nil && !slices.Equal(got, idsOf(want)) &&
+				p.XTCProbability == 0 {
 				t.Fatalf("round %d, step %d, %+v: candidates %v, want %v", round, step, p, got, idsOf(want))
 			}
 			checkTop(t, choice, logits, p.TopLogProbs)

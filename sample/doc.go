@@ -50,7 +50,7 @@
 //
 // # The same on every platform
 //
-// Equal logits, parameters, seed and calls give equal tokens on every platform: random numbers are PCG's, all arithmetic
-// is float64 without fused operations, and the exponentials are this package's own, because those of the standard
-// library differ in the last bit between platforms.
+// Equal logits, parameters, seed and calls give equal tokens on every platform: random numbers are PCG's, all
+// arithmetic is float64 without fused operations, and the exponentials are this package's own, because those of the
+// standard library differ in the last bit between platforms.
 package sample

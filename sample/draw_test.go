@@ -62,7 +62,8 @@ func chiSquare(counts []int, p []float64) float64 {
 func TestChiSquare(t *testing.T) {
 	// Values of the chi-square distribution as tables print them.
 	for _, test := range []struct{ df, x, p float64 }{
-		{1, 3.841, 0.05}, {2, 9.210, 0.01}, {10, 18.307, 0.05}, {30, 50.892, 0.01}, {100, 124.342, 0.05}, {5, 1.145, 0.95},
+		{1, 3.841, 0.05}, {2, 9.210, 0.01}, {10, 18.307, 0.05}, {30, 50.892, 0.01}, {100, 124.342, 0.05},
+		{5, 1.145, 0.95},
 	} {
 		if got := upperGamma(test.df/2, test.x/2); math.Round(got*1e4) != math.Round(test.p*1e4) {
 			t.Errorf("Q(%v, %v) = %v, want %v", test.df/2, test.x/2, got, test.p)
@@ -100,7 +101,8 @@ func TestDistribution(t *testing.T) {
 				counts[mustSample(t, s, logits).ID]++
 			}
 			want, wrong := make([]float64, vocab), make([]float64, vocab)
-			for _, x := range soften(slowCandidates(p, logits, nil, nil, func(int) bool { return true }, &rand.PCG{}), p.Temperature) {
+			for _, x := range soften(slowCandidates(p, logits, nil, nil, func(int) bool { return true }, &rand.PCG{}),
+				p.Temperature) {
 				want[x.id] = x.p
 			}
 			for i, w := range want {
@@ -162,7 +164,8 @@ func TestXTCSets(t *testing.T) {
 		if skip > 0 {
 			cut++
 		}
-		if got := c.c[skip:]; !slices.EqualFunc(got, want, func(c candidate, x token) bool { return int(c.id) == x.id }) {
+		if got := c.c[skip:]; !slices.EqualFunc(got, want,
+			func(c candidate, x token) bool { return int(c.id) == x.id }) {
 			t.Fatalf("%v, threshold %v, at least %d: got %v, want %v", logits, threshold, minKeep, got, want)
 		}
 	}
@@ -203,7 +206,8 @@ func TestGreedy(t *testing.T) {
 		logits := randomLogits(r, vocab)
 		want := int32(slices.Index(logits, slices.Max(logits)))
 		for _, p := range []Params{
-			{}, {TopK: 5, TopP: 0.5, MinP: 0.1, TopNSigma: 1, Seed: r.Uint64()}, {Mirostat: 2, MirostatTau: 3, MirostatEta: 0.1},
+			{}, {TopK: 5, TopP: 0.5, MinP: 0.1, TopNSigma: 1, Seed: r.Uint64()},
+			{Mirostat: 2, MirostatTau: 3, MirostatEta: 0.1},
 			{TypicalP: 1 - 1e-16, TopK: vocab}, {Temperature: 1, TopK: 1, Seed: r.Uint64()},
 		} {
 			if got := mustSample(t, mustNew(t, p, vocab, Options{}), logits).ID; got != want {
@@ -244,7 +248,8 @@ func TestLogProbExact(t *testing.T) {
 	for k := range 12 {
 		for _, l := range []float32{0, 1, -7} {
 			logits := slices.Repeat([]float32{l}, 1<<k)
-			got := mustSample(t, mustNew(t, Params{LogitBias: map[int32]float32{0: 5}}, 1<<k, Options{}), logits).LogProb
+			got := mustSample(t, mustNew(t, Params{LogitBias: map[int32]float32{0: 5}}, 1<<k, Options{}),
+				logits).LogProb
 			if want := float64(l) - (float64(l) + float64(k)*math.Ln2); got != want {
 				t.Errorf("1 of %d equal logits %v: %v, want %v", 1<<k, l, got, want)
 			}

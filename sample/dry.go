@@ -130,7 +130,8 @@ func (d *dry) penalize(logits []float64, tokens []int32) {
 	if d.longest == nil {
 		d.longest = make([]int32, len(logits))
 	}
-	// The token after a repetition would make it one longer. Lengths are kept plus one, for 0 to say that there is none.
+	// The token after a repetition would make it one longer. Lengths are kept plus one, for 0 to say that there is
+	// none.
 	for k := 1; k < len(tokens); k++ {
 		next := tokens[len(tokens)-k]
 		length := d.repeats[k]

@@ -29,7 +29,8 @@ var exp2 = func() (t [expSteps]float64) {
 	return t
 }()
 
-// exp returns e**x for x <= 0, within two units in the last place; 0 where the result is below float64's normal numbers.
+// exp returns e**x for x <= 0, within two units in the last place; 0 where the result is below float64's normal
+// numbers.
 func exp(x float64) float64 {
 	if x < -708 {
 		return 0

@@ -12,7 +12,8 @@ import (
 
 // A model of random logits under a schema writes documents that are valid by it, and the same for the same seed.
 func TestWithGrammar(t *testing.T) {
-	texts := []string{"{", "}", "\"", ":", ",", " ", "\n", "true", "false", "name", "id", "tags", "[", "]", "{\"", "\":", "\",", "\"]", "\"}", "</s>", "", "\xC3", "\xA9"}
+	texts := []string{"{", "}", "\"", ":", ",", " ", "\n", "true", "false", "name", "id", "tags", "[", "]", "{\"",
+		"\":", "\",", "\"]", "\"}", "</s>", "", "\xC3", "\xA9"}
 	const end = 19
 	for c := 'a'; c <= 'z'; c++ {
 		texts = append(texts, string(c))
@@ -79,7 +80,8 @@ func TestWithGrammar(t *testing.T) {
 			ID   *int
 			Tags []string
 		}
-		if err := json.Unmarshal([]byte(text), &doc); err != nil || doc.Name == nil || len([]rune(*doc.Name)) < 2 || doc.ID == nil || *doc.ID < 10 || *doc.ID > 1500 || len(doc.Tags) > 3 {
+		if err := json.Unmarshal([]byte(text), &doc); err != nil || doc.Name == nil || len([]rune(*doc.Name)) < 2 ||
+			doc.ID == nil || *doc.ID < 10 || *doc.ID > 1500 || len(doc.Tags) > 3 {
 			t.Fatalf("%s: %v", text, err)
 		}
 		if again := run(branch, seed); !slices.Equal(again, ids) {

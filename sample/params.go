@@ -45,8 +45,8 @@ type Params struct {
 	PresencePenalty float64
 
 	// DRYMultiplier scales the penalty on tokens that would prolong a repetition: the multiplier times DRYBase to the
-	// power of (length - DRYAllowedLength), for a repetition of at least DRYAllowedLength tokens before that token. 0 is
-	// off.
+	// power of (length - DRYAllowedLength), for a repetition of at least DRYAllowedLength tokens before that token. 0
+	// is off.
 	DRYMultiplier    float64
 	DRYBase          float64 // at least 1
 	DRYAllowedLength int     // in tokens
@@ -57,9 +57,10 @@ type Params struct {
 	// DRYBreakerTokens are tokens at which a repetition ends.
 	DRYBreakerTokens []int32
 
-	// Mirostat is 0 for off, or 2 for version 2, which replaces penalties, DRY and truncation: it keeps candidates whose
-	// surprise is below a bound and moves the bound so that the mean surprise of the drawn tokens becomes MirostatTau.
-	// Basu and others, 2021, "Mirostat: A Neural Text Decoding Algorithm that Directly Controls Perplexity".
+	// Mirostat is 0 for off, or 2 for version 2, which replaces penalties, DRY and truncation: it keeps candidates
+	// whose surprise is below a bound and moves the bound so that the mean surprise of the drawn tokens becomes
+	// MirostatTau. Basu and others, 2021, "Mirostat: A Neural Text Decoding Algorithm that Directly Controls
+	// Perplexity".
 	Mirostat    int
 	MirostatTau float64 // bits
 	MirostatEta float64 // learning rate
@@ -169,7 +170,8 @@ func (p *Params) validate(vocab int, o Options) error {
 func (p *Params) validateTokens(vocab int, o Options) error {
 	for i, text := range p.DRYSequenceBreakers {
 		if len(text) == 0 || len(text) > maxBreaker {
-			return fmt.Errorf("sample: DRYSequenceBreakers[%d] is %q of %d bytes, expected 1 to %d", i, text, len(text), maxBreaker)
+			return fmt.Errorf("sample: DRYSequenceBreakers[%d] is %q of %d bytes, expected 1 to %d", i, text, len(text),
+				maxBreaker)
 		}
 	}
 	if p.usesDRY() && len(p.DRYSequenceBreakers) > 0 && o.TokenText == nil {

@@ -18,16 +18,22 @@ func TestPenalties(t *testing.T) {
 		{"none", Params{RepeatLastN: -1}, []int32{0, 1}, []float64{1, -1, 1, -1}},
 		{"repeat", Params{RepeatLastN: -1, RepeatPenalty: 2}, []int32{0, 1, 0}, []float64{0.5, -2, 1, -1}},
 		{"repeat below 1", Params{RepeatLastN: -1, RepeatPenalty: 0.5}, []int32{0, 1}, []float64{2, -0.5, 1, -1}},
-		{"frequency", Params{RepeatLastN: -1, FrequencyPenalty: 0.25}, []int32{0, 1, 0, 0}, []float64{0.25, -1.25, 1, -1}},
-		{"presence", Params{RepeatLastN: -1, PresencePenalty: 0.25}, []int32{0, 1, 0, 0}, []float64{0.75, -1.25, 1, -1}},
-		{"negative", Params{RepeatLastN: -1, PresencePenalty: -1, FrequencyPenalty: -1}, []int32{0, 0}, []float64{4, -1, 1, -1}},
-		{"all three", Params{RepeatLastN: -1, RepeatPenalty: 2, FrequencyPenalty: 1, PresencePenalty: 0.5}, []int32{3, 2, 2}, []float64{1, -1, -2, -3.5}},
+		{"frequency", Params{RepeatLastN: -1, FrequencyPenalty: 0.25}, []int32{0, 1, 0, 0},
+			[]float64{0.25, -1.25, 1, -1}},
+		{"presence", Params{RepeatLastN: -1, PresencePenalty: 0.25}, []int32{0, 1, 0, 0},
+			[]float64{0.75, -1.25, 1, -1}},
+		{"negative", Params{RepeatLastN: -1, PresencePenalty: -1, FrequencyPenalty: -1}, []int32{0, 0},
+			[]float64{4, -1, 1, -1}},
+		{"all three", Params{RepeatLastN: -1, RepeatPenalty: 2, FrequencyPenalty: 1, PresencePenalty: 0.5},
+			[]int32{3, 2, 2}, []float64{1, -1, -2, -3.5}},
 		{"last 2", Params{RepeatLastN: 2, PresencePenalty: 1}, []int32{0, 0, 0, 1, 2}, []float64{1, -2, 0, -1}},
 		{"last 1", Params{RepeatLastN: 1, FrequencyPenalty: 1}, []int32{2, 2, 2, 2, 3, 3}, []float64{1, -1, 1, -2}},
 		{"last 0", Params{RepeatLastN: 0, FrequencyPenalty: 1}, []int32{2, 2}, []float64{1, -1, 1, -1}},
 		{"longer than the history", Params{RepeatLastN: 100, FrequencyPenalty: 1}, []int32{2}, []float64{1, -1, 0, -1}},
-		{"bias first", Params{RepeatLastN: -1, RepeatPenalty: 2, LogitBias: map[int32]float32{0: -2, 1: 2, 3: -1}}, []int32{0, 1}, []float64{-2, 0.5, 1, -2}},
-		{"banned", Params{RepeatLastN: -1, RepeatPenalty: 2, PresencePenalty: 1, LogitBias: map[int32]float32{0: float32(-inf)}}, []int32{0}, []float64{-inf, -1, 1, -1}},
+		{"bias first", Params{RepeatLastN: -1, RepeatPenalty: 2, LogitBias: map[int32]float32{0: -2, 1: 2, 3: -1}},
+			[]int32{0, 1}, []float64{-2, 0.5, 1, -2}},
+		{"banned", Params{RepeatLastN: -1, RepeatPenalty: 2, PresencePenalty: 1,
+			LogitBias: map[int32]float32{0: float32(-inf)}}, []int32{0}, []float64{-inf, -1, 1, -1}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -70,27 +76,38 @@ func TestDRY(t *testing.T) {
 	}{
 		// "a b c" has been there and "c" came after it, "b c" and "d" came after it.
 		{"lengths", on, list("a", "b", "c", "c", "b", "c", "d", "a", "b", "c"), map[string]float64{"c": 2, "d": 1}},
-		{"allowed 3", with(func(p *Params) { p.DRYAllowedLength = 3 }), list("a", "b", "c", "c", "b", "c", "d", "a", "b", "c"), map[string]float64{"c": 1}},
-		{"allowed 4", with(func(p *Params) { p.DRYAllowedLength = 4 }), list("a", "b", "c", "c", "b", "c", "d", "a", "b", "c"), nil},
-		{"multiplier", with(func(p *Params) { p.DRYMultiplier = 0.5 }), list("a", "b", "c", "a", "b"), map[string]float64{"c": 0.5}},
+		{"allowed 3", with(func(p *Params) { p.DRYAllowedLength = 3 }),
+			list("a", "b", "c", "c", "b", "c", "d", "a", "b", "c"), map[string]float64{"c": 1}},
+		{"allowed 4", with(func(p *Params) { p.DRYAllowedLength = 4 }),
+			list("a", "b", "c", "c", "b", "c", "d", "a", "b", "c"), nil},
+		{"multiplier", with(func(p *Params) { p.DRYMultiplier = 0.5 }), list("a", "b", "c", "a", "b"),
+			map[string]float64{"c": 0.5}},
 		{"base 1", with(func(p *Params) { p.DRYBase = 1 }), list("a", "a", "a", "a", "a"), map[string]float64{"a": 1}},
 		{"run", on, list("a", "a", "a", "a", "a"), map[string]float64{"a": 4}}, // 4 before the last repeat, 2**(4-2)
 		{"too short", on, list("a", "a"), nil},
 		{"last 4", with(func(p *Params) { p.DRYPenaltyLastN = 4 }), list("a", "b", "c", "a", "b"), nil},
-		{"last 5", with(func(p *Params) { p.DRYPenaltyLastN = 5 }), list("a", "b", "c", "a", "b"), map[string]float64{"c": 1}},
+		{"last 5", with(func(p *Params) { p.DRYPenaltyLastN = 5 }), list("a", "b", "c", "a", "b"),
+			map[string]float64{"c": 1}},
 		{"off", with(func(p *Params) { p.DRYPenaltyLastN = 0 }), list("a", "b", "c", "a", "b"), nil},
 		{"allowed 0", with(func(p *Params) { p.DRYAllowedLength = 0 }), list("a", "b"), map[string]float64{"b": 1}},
 
-		{"breaker token", with(func(p *Params) { p.DRYBreakerTokens = list(".") }), list("b", "a", "b", "c", "b", ".", "a", "b"), map[string]float64{"c": 1}},
-		{"breaker cuts", with(func(p *Params) { p.DRYBreakerTokens = list("b") }), list("a", "b", "c", "a", "b", "c", "a", "b"), nil},
-		{"breaker limits", breakers("."), list("a", "b", ".", "a", "b", "c", "d", ".", "a", "b"), map[string]float64{"c": 1}},
+		{"breaker token", with(func(p *Params) { p.DRYBreakerTokens = list(".") }),
+			list("b", "a", "b", "c", "b", ".", "a", "b"), map[string]float64{"c": 1}},
+		{"breaker cuts", with(func(p *Params) { p.DRYBreakerTokens = list("b") }),
+			list("a", "b", "c", "a", "b", "c", "a", "b"), nil},
+		{"breaker limits", breakers("."), list("a", "b", ".", "a", "b", "c", "d", ".", "a", "b"),
+			map[string]float64{"c": 1}},
 		{"no breaker", on, list("a", "b", ".", "a", "b", "c", ".", "a", "b"), map[string]float64{".": 1, "c": 2}},
-		{"breaker within a token", breakers("."), list("x.", "a", "b", "c", "x.", "a", "b"), map[string]float64{"c": 1}},
+		{"breaker within a token", breakers("."), list("x.", "a", "b", "c", "x.", "a", "b"),
+			map[string]float64{"c": 1}},
 		{"breakers are not penalized", breakers("."), list("a", "b", "x.", "a", "b"), nil},
-		{"breaker of two tokens", breakers("->"), list("-", ">", "a", "b", "c", "-", ">", "a", "b"), map[string]float64{"c": 1}},
+		{"breaker of two tokens", breakers("->"), list("-", ">", "a", "b", "c", "-", ">", "a", "b"),
+			map[string]float64{"c": 1}},
 		{"its halves are none", breakers("->"), list(">", "a", "b", "c", ">", "a", "b"), map[string]float64{"c": 2}},
-		{"breaker ends within a token", breakers("x->"), list(".x", "->y", "b", "b", "a", ".x", "->y", "b", "b"), map[string]float64{"a": 1}},
-		{"empty tokens are in no breaker", breakers("->"), list("-", "", ">", "b", "c", "-", "", ">", "b"), map[string]float64{"c": 4}},
+		{"breaker ends within a token", breakers("x->"), list(".x", "->y", "b", "b", "a", ".x", "->y", "b", "b"),
+			map[string]float64{"a": 1}},
+		{"empty tokens are in no breaker", breakers("->"), list("-", "", ">", "b", "c", "-", "", ">", "b"),
+			map[string]float64{"c": 4}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -154,7 +171,8 @@ func TestFindRepeats(t *testing.T) {
 
 // However long the sequence, no more is kept than twice what is looked at.
 func TestHistoryIsBounded(t *testing.T) {
-	s := mustNew(t, Params{RepeatLastN: 10, PresencePenalty: 1, DRYMultiplier: 1, DRYBase: 2, DRYPenaltyLastN: 30}, 7, Options{})
+	s := mustNew(t, Params{RepeatLastN: 10, PresencePenalty: 1, DRYMultiplier: 1, DRYBase: 2, DRYPenaltyLastN: 30}, 7,
+		Options{})
 	var all []int32
 	for i := range 5000 {
 		id := int32(i * i % 7)

@@ -87,8 +87,8 @@ func (s *Sampler) noCandidate() error {
 // uniform returns a random number in [0, 1), a multiple of 2**-53.
 func uniform(r *rand.PCG) float64 { return float64(r.Uint64()>>11) * 0x1p-53 }
 
-// draw takes a candidate at random by the softmax of logit / Temperature. It uses one random number, also where there is
-// only one candidate, so that the numbers of later draws are known beforehand.
+// draw takes a candidate at random by the softmax of logit / Temperature. It uses one random number, also where there
+// is only one candidate, so that the numbers of later draws are known beforehand.
 func (s *Sampler) draw(c []candidate) candidate {
 	best := c[0]
 	for _, x := range c[1:] {

@@ -162,7 +162,8 @@ func slowDRY(p Params, list []token, history []int32, texts []string) {
 		return
 	}
 	single := func(id int32) bool {
-		return slices.Contains(p.DRYBreakerTokens, id) || slices.ContainsFunc(p.DRYSequenceBreakers, func(b string) bool { return strings.Contains(texts[id], b) })
+		return slices.Contains(p.DRYBreakerTokens, id) ||
+			slices.ContainsFunc(p.DRYSequenceBreakers, func(b string) bool { return strings.Contains(texts[id], b) })
 	}
 	limit := len(history)
 	for i := len(history) - 1; i >= 0 && limit == len(history); i-- {
@@ -210,7 +211,8 @@ func slowDRY(p Params, list []token, history []int32, texts []string) {
 }
 
 // slowCandidates runs everything before the draw. xtc gives XTC's random numbers.
-func slowCandidates(p Params, logits []float32, history []int32, texts []string, allowed func(int) bool, xtc *rand.PCG) []token {
+func slowCandidates(p Params, logits []float32, history []int32, texts []string, allowed func(int) bool,
+	xtc *rand.PCG) []token {
 	var list []token
 	for id, l := range logits {
 		list = append(list, token{id: id, logit: float64(l) + float64(p.LogitBias[int32(id)])})
@@ -228,7 +230,8 @@ func slowCandidates(p Params, logits []float32, history []int32, texts []string,
 	list = slowTypical(list, p.TypicalP, p.MinKeep)
 	list = slowTopP(list, p.TopP, p.MinKeep)
 	list = slowMinP(list, p.MinP, p.MinKeep)
-	if p.XTCProbability > 0 && p.XTCThreshold <= 0.5 && len(list) > 1 && float64(xtc.Uint64()>>11)/(1<<53) < p.XTCProbability {
+	if p.XTCProbability > 0 && p.XTCThreshold <= 0.5 && len(list) > 1 &&
+		float64(xtc.Uint64()>>11)/(1<<53) < p.XTCProbability {
 		list = slowXTC(list, p.XTCThreshold, p.MinKeep)
 	}
 	return list

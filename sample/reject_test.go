@@ -40,10 +40,13 @@ func TestRejectParams(t *testing.T) {
 		{"DRY base", Params{DRYMultiplier: 1, DRYBase: 0.5, DRYPenaltyLastN: -1}, "DRYBase is 0.5, expected 1 to"},
 		{"DRY allowed length", Params{DRYAllowedLength: -1}, "DRYAllowedLength is -1, expected at least 0"},
 		{"DRY last n", Params{DRYPenaltyLastN: -5}, "DRYPenaltyLastN is -5, expected at least -1"},
-		{"DRY breaker empty", Params{DRYSequenceBreakers: []string{"a", ""}}, `DRYSequenceBreakers[1] is "" of 0 bytes, expected 1 to 40`},
-		{"DRY breaker long", Params{DRYSequenceBreakers: []string{strings.Repeat("a", 41)}}, "of 41 bytes, expected 1 to 40"},
+		{"DRY breaker empty", Params{DRYSequenceBreakers: []string{"a", ""}},
+			`DRYSequenceBreakers[1] is "" of 0 bytes, expected 1 to 40`},
+		{"DRY breaker long", Params{DRYSequenceBreakers: []string{strings.Repeat("a", 41)}},
+			"of 41 bytes, expected 1 to 40"},
 		{"DRY breaker token", Params{DRYBreakerTokens: []int32{1, 10}}, "DRYBreakerTokens[1] is 10, expected 0 to 9"},
-		{"DRY breaker token negative", Params{DRYBreakerTokens: []int32{-1}}, "DRYBreakerTokens[0] is -1, expected 0 to 9"},
+		{"DRY breaker token negative", Params{DRYBreakerTokens: []int32{-1}},
+			"DRYBreakerTokens[0] is -1, expected 0 to 9"},
 		{"mirostat 1", Params{Mirostat: 1, MirostatTau: 5, MirostatEta: 0.1}, "Mirostat is 1, expected 0 or 2"},
 		{"mirostat tau", Params{Mirostat: 2}, "MirostatTau is 0, expected 1.175e-38 to"},
 		{"mirostat eta", Params{Mirostat: 2, MirostatTau: 5, MirostatEta: -1}, "MirostatEta is -1, expected 0 to"},
@@ -56,12 +59,14 @@ func TestRejectParams(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s, err := New(test.p, vocab, Options{TokenText: text})
-			if s != nil || err == nil || !strings.Contains(err.Error(), "sample: ") || !strings.Contains(err.Error(), test.want) {
+			if s != nil || err == nil || !strings.Contains(err.Error(), "sample: ") ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, %v, want %q", s, err, test.want)
 			}
 		})
 	}
-	if _, err := New(Params{}, 0, Options{}); err == nil || !strings.Contains(err.Error(), "the vocabulary has 0 tokens, expected 1 to") {
+	if _, err := New(Params{}, 0, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "the vocabulary has 0 tokens, expected 1 to") {
 		t.Errorf("a vocabulary of none: %v", err)
 	}
 	p := Default()
@@ -69,7 +74,8 @@ func TestRejectParams(t *testing.T) {
 		t.Errorf("the defaults: %v", err)
 	}
 	p.DRYMultiplier = 1
-	if _, err := New(p, vocab, Options{}); err == nil || !strings.Contains(err.Error(), "expected none, or Options.TokenText") {
+	if _, err := New(p, vocab, Options{}); err == nil ||
+		!strings.Contains(err.Error(), "expected none, or Options.TokenText") {
 		t.Errorf("breakers without texts: %v", err)
 	}
 }
@@ -102,7 +108,8 @@ func TestRejectLogits(t *testing.T) {
 		{"all -Inf, mirostat", Params{Mirostat: 2, MirostatTau: 1}, nil, f(-inf, -inf, -inf), "all 3 are banned", true},
 		{"bias bans all", Params{LogitBias: ban}, nil, f(1, 2, 3), "all 3 are banned", true},
 		{"constraint bans all", Params{}, []int32{}, f(1, 2, 3), "(the constraint allows 0)", true},
-		{"both ban all", Params{LogitBias: map[int32]float32{1: float32(-inf)}}, []int32{1}, f(1, 2, 3), "(the constraint allows 1)", true},
+		{"both ban all", Params{LogitBias: map[int32]float32{1: float32(-inf)}}, []int32{1}, f(1, 2, 3),
+			"(the constraint allows 1)", true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -114,7 +121,8 @@ func TestRejectLogits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c, err := s.Sample(test.logits); err == nil || !strings.Contains(err.Error(), test.want) || errors.Is(err, ErrNoCandidate) != test.none {
+			if c, err := s.Sample(test.logits); err == nil || !strings.Contains(err.Error(), test.want) ||
+				errors.Is(err, ErrNoCandidate) != test.none {
 				t.Fatalf("got %v, %v, want %q", c, err, test.want)
 			}
 		})

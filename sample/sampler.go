@@ -216,7 +216,8 @@ func (s *Sampler) Sample(logits []float32) (Choice, error) {
 		}
 	}
 	if math.IsInf(float64(largest), 1) {
-		return Choice{}, fmt.Errorf("sample: logits[%d] is +Inf, expected a finite number or -Inf", slices.Index(logits, largest))
+		return Choice{}, fmt.Errorf("sample: logits[%d] is +Inf, expected a finite number or -Inf",
+			slices.Index(logits, largest))
 	}
 	allowed, err := s.adjust(logits)
 	if err != nil {

@@ -81,7 +81,8 @@ func TestSeedsAndReset(t *testing.T) {
 
 // A clone gives what the original gives, and neither sees what the other accepts.
 func TestClone(t *testing.T) {
-	for name, p := range map[string]Params{"everything": everything(1), "mirostat": {Mirostat: 2, MirostatTau: 4, MirostatEta: 0.3, Temperature: 1}} {
+	for name, p := range map[string]Params{"everything": everything(1),
+		"mirostat": {Mirostat: 2, MirostatTau: 4, MirostatEta: 0.3, Temperature: 1}} {
 		t.Run(name, func(t *testing.T) {
 			list := &only{}
 			for i := range 1000 {
@@ -123,7 +124,8 @@ func TestParamsAreCopied(t *testing.T) {
 func TestMirostat(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	for round := range 30 {
-		p := Params{Seed: r.Uint64(), Mirostat: 2, MirostatTau: 0.5 + 5*r.Float64(), MirostatEta: r.Float64() * 0.5, Temperature: 0.5 + r.Float64()}
+		p := Params{Seed: r.Uint64(), Mirostat: 2, MirostatTau: 0.5 + 5*r.Float64(), MirostatEta: r.Float64() * 0.5,
+			Temperature: 0.5 + r.Float64()}
 		// What Mirostat replaces does nothing.
 		p.TopK, p.TopP, p.MinP, p.TopNSigma, p.RepeatLastN, p.RepeatPenalty = 2, 0.1, 0.9, 0.1, -1, 3
 		p.DRYMultiplier, p.DRYBase, p.DRYPenaltyLastN = 5, 2, -1
@@ -158,7 +160,8 @@ func TestMirostat(t *testing.T) {
 				}
 			}
 			if got := mustSample(t, s, logits).ID; int(got) != picked.id {
-				t.Fatalf("round %d, step %d: got %d, want %d of %d kept, mu %v", round, step, got, picked.id, len(kept), mu)
+				t.Fatalf("round %d, step %d: got %d, want %d of %d kept, mu %v", round, step, got, picked.id, len(kept),
+					mu)
 			}
 			if err := s.Accept(int32(picked.id)); err != nil {
 				t.Fatal(err)
@@ -175,7 +178,8 @@ func TestMirostatConverges(t *testing.T) {
 		logits[i] = float32(-1.2 * math.Log(float64(i+1))) // Zipf's law
 	}
 	for _, tau := range []float64{1, 2, 3, 4} {
-		s := mustNew(t, Params{Seed: 1, Temperature: 1, Mirostat: 2, MirostatTau: tau, MirostatEta: 0.05}, len(logits), Options{})
+		s := mustNew(t, Params{Seed: 1, Temperature: 1, Mirostat: 2, MirostatTau: tau, MirostatEta: 0.05}, len(logits),
+			Options{})
 		for range 500 {
 			mustSample(t, s, logits)
 		}
@@ -184,8 +188,9 @@ func TestMirostatConverges(t *testing.T) {
 			mustSample(t, s, logits)
 			low, high = min(low, s.mu), max(high, s.mu)
 		}
-		// The mean surprise of these steps is tau + (change of mu) / (eta * steps), so that it is near tau as long as mu
-		// stays where some tokens are kept and some are not: below the surprise of the rarest, above that of the likeliest.
+		// The mean surprise of these steps is tau + (change of mu) / (eta * steps), so that it is near tau as long as
+		// mu stays where some tokens are kept and some are not: below the surprise of the rarest, above that of the
+		// likeliest.
 		sum := 0.0
 		for _, l := range logits {
 			sum += math.Exp(float64(l))

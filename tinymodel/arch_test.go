@@ -38,8 +38,8 @@ var committed = []struct {
 	{file: "gpt-oss", arch: "gpt-oss", change: func(o *Options) { o.HeadDim = 16 }},
 }
 
-// TestCommitted holds names of tensors and keys, how many dimensions a tensor has and the type of a key against files that
-// were written by another program.
+// TestCommitted holds names of tensors and keys, how many dimensions a tensor has and the type of a key against files
+// that were written by another program.
 func TestCommitted(t *testing.T) {
 	seen := map[string]bool{"exaone4": true} // of which there is none
 	for _, c := range committed {
@@ -87,8 +87,10 @@ func TestExaone4(t *testing.T) {
 	want := []string{
 		"token_embd.weight F32 [64 256]", "output_norm.weight F32 [64]", "output.weight F32 [64 256]",
 		"blk.0.attn_q.weight F32 [64 64]", "blk.0.attn_k.weight F32 [64 32]", "blk.0.attn_v.weight F32 [64 32]",
-		"blk.0.attn_q_norm.weight F32 [16]", "blk.0.attn_k_norm.weight F32 [16]", "blk.0.attn_output.weight F32 [64 64]",
-		"blk.0.post_attention_norm.weight F32 [64]", "blk.0.ffn_gate.weight F32 [64 80]", "blk.0.ffn_up.weight F32 [64 80]",
+		"blk.0.attn_q_norm.weight F32 [16]", "blk.0.attn_k_norm.weight F32 [16]",
+		"blk.0.attn_output.weight F32 [64 64]",
+		"blk.0.post_attention_norm.weight F32 [64]", "blk.0.ffn_gate.weight F32 [64 80]",
+		"blk.0.ffn_up.weight F32 [64 80]",
 		"blk.0.ffn_down.weight F32 [80 64]", "blk.0.post_ffw_norm.weight F32 [64]",
 	}
 	if got := shapes(f); !slices.Equal(got, want) {
@@ -125,19 +127,27 @@ func TestVariants(t *testing.T) {
 		}, []string{"phi3.rope.dimension_count = 8"}},
 		{"RopeScaling", "qwen2", func(o *Options) { o.RopeScaling, o.RopeFactor = "yarn", 4 },
 			[]string{"qwen2.rope.scaling.type = yarn", "qwen2.rope.scaling.factor = 4"}, nil},
-		{"NoRope", "granite", func(o *Options) { o.NoRope = true }, []string{"granite.rope.scaling.finetuned = false"}, nil},
-		{"softcaps and window", "gemma2", func(o *Options) { o.AttnSoftcap, o.FinalSoftcap, o.Window = 5, 4, 3 }, []string{
-			"gemma2.attn_logit_softcapping = 5", "gemma2.final_logit_softcapping = 4", "gemma2.attention.sliding_window = 3",
-		}, nil},
+		{"NoRope", "granite", func(o *Options) { o.NoRope = true }, []string{"granite.rope.scaling.finetuned = false"},
+			nil},
+		{"softcaps and window", "gemma2", func(o *Options) { o.AttnSoftcap, o.FinalSoftcap, o.Window = 5, 4, 3 },
+			[]string{
+				"gemma2.attn_logit_softcapping = 5", "gemma2.final_logit_softcapping = 4",
+				"gemma2.attention.sliding_window = 3",
+			}, nil},
 		{"MLPBias", "llama", func(o *Options) { o.MLPBias, o.Layers = true, 1 }, []string{
-			"blk.0.ffn_gate.bias F32 [36]", "blk.0.ffn_up.bias F32 [36]", "blk.0.ffn_down.bias F32 [48]", "llama.block_count = 1",
+			"blk.0.ffn_gate.bias F32 [36]", "blk.0.ffn_up.bias F32 [36]", "blk.0.ffn_down.bias F32 [48]",
+			"llama.block_count = 1",
 		}, append(block(1), "llama.block_count = 2")},
-		{"Experts", "qwen2moe", func(o *Options) { o.Layers, o.Experts, o.ExpertsUsed, o.ExpertFF, o.SharedFF = 1, 5, 2, 20, 28 }, []string{
+		{"Experts", "qwen2moe", func(o *Options) {
+			o.Layers, o.Experts, o.ExpertsUsed, o.ExpertFF, o.SharedFF = 1, 5, 2, 20, 28
+		}, []string{
 			"qwen2moe.block_count = 1", "qwen2moe.expert_count = 5", "qwen2moe.expert_used_count = 2",
 			"qwen2moe.expert_feed_forward_length = 20", "qwen2moe.expert_shared_feed_forward_length = 28",
-			"blk.0.ffn_gate_inp.weight F32 [48 5]", "blk.0.ffn_gate_exps.weight F32 [48 20 5]", "blk.0.ffn_up_exps.weight F32 [48 20 5]",
+			"blk.0.ffn_gate_inp.weight F32 [48 5]", "blk.0.ffn_gate_exps.weight F32 [48 20 5]",
+			"blk.0.ffn_up_exps.weight F32 [48 20 5]",
 			"blk.0.ffn_down_exps.weight F32 [20 48 5]", "blk.0.ffn_gate_inp_shexp.weight F32 [48]",
-			"blk.0.ffn_gate_shexp.weight F32 [48 28]", "blk.0.ffn_up_shexp.weight F32 [48 28]", "blk.0.ffn_down_shexp.weight F32 [28 48]",
+			"blk.0.ffn_gate_shexp.weight F32 [48 28]", "blk.0.ffn_up_shexp.weight F32 [48 28]",
+			"blk.0.ffn_down_shexp.weight F32 [28 48]",
 		}, append(block(1), "blk.1.attn_q.bias F32 [48]", "blk.1.attn_k.bias F32 [24]", "blk.1.attn_v.bias F32 [24]",
 			"blk.0.ffn_gate.weight F32 [48 36]", "blk.0.ffn_up.weight F32 [48 36]", "blk.0.ffn_down.weight F32 [36 48]",
 			"qwen2moe.block_count = 2")},
@@ -212,7 +222,8 @@ func TestForLlama(t *testing.T) {
 			t.Errorf("Arch %q is another model than the default", o.Arch)
 		}
 	}
-	if _, err := Write(io.Discard, For("mamba")); err == nil || !strings.Contains(err.Error(), `option Arch is "mamba", expected one of llama, `) {
+	if _, err := Write(io.Discard, For("mamba")); err == nil ||
+		!strings.Contains(err.Error(), `option Arch is "mamba", expected one of llama, `) {
 		t.Errorf("an unknown architecture: %v", err)
 	}
 }

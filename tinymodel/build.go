@@ -167,8 +167,8 @@ func (b *builder) norm(name string, fill filler) {
 	}
 }
 
-// matrix adds a random matrix of rows × n elements in the model's format. Its product with a vector of unit elements has
-// elements of about the given size.
+// matrix adds a random matrix of rows × n elements in the model's format. Its product with a vector of unit elements
+// has elements of about the given size.
 func (b *builder) matrix(name string, rows, n int, size float64) {
 	b.planes(name, b.format, 1, rows, n, size)
 }

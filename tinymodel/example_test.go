@@ -26,7 +26,8 @@ func ExampleWrite() {
 		log.Fatal(err)
 	}
 	fmt.Println(len(f.Tensors), "tensors")
-	for _, name := range []string{"blk.1.attn_norm.weight", "blk.1.attn_k.weight", "blk.1.attn_k.bias", "blk.1.ffn_down.weight"} {
+	for _, name := range []string{"blk.1.attn_norm.weight", "blk.1.attn_k.weight", "blk.1.attn_k.bias",
+		"blk.1.ffn_down.weight"} {
 		t, _ := f.Tensor(name)
 		fmt.Println(t.Name, t.Dims, t.Type)
 	}
@@ -52,7 +53,8 @@ func ExampleFor() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, key := range []string{"gemma3.attention.head_count", "gemma3.attention.sliding_window", "gemma3.rope.scaling.type"} {
+	for _, key := range []string{"gemma3.attention.head_count", "gemma3.attention.sliding_window",
+		"gemma3.rope.scaling.type"} {
 		v, _, _ := f.Lookup(key)
 		fmt.Println(key, "=", v)
 	}

@@ -23,7 +23,8 @@ type Shape struct {
 
 // Shapes lists the shapes that WriteShape knows: those of Llama 3.2 1B and Llama 3.1 8B.
 var Shapes = []Shape{
-	{Name: "1B", Layers: 16, Dim: 2048, FF: 8192, Heads: 32, KVHeads: 8, HeadDim: 64, Vocab: 128256, Ctx: 131072, Tied: true},
+	{Name: "1B", Layers: 16, Dim: 2048, FF: 8192, Heads: 32, KVHeads: 8, HeadDim: 64, Vocab: 128256, Ctx: 131072,
+		Tied: true},
 	{Name: "8B", Layers: 32, Dim: 4096, FF: 14336, Heads: 32, KVHeads: 8, HeadDim: 128, Vocab: 128256, Ctx: 131072},
 }
 

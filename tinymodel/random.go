@@ -5,9 +5,9 @@ import (
 	"math/rand/v2"
 )
 
-// The values are integers taken through sums, products, quotients and square roots, each rounded before the next. That is
-// plain IEEE arithmetic, the same on every platform: no logarithm, no cosine, no product that a compiler may fuse with a
-// sum.
+// The values are integers taken through sums, products, quotients and square roots, each rounded before the next. That
+// is plain IEEE arithmetic, the same on every platform: no logarithm, no cosine, no product that a compiler may fuse
+// with a sum.
 
 // stream returns the random numbers of one tensor.
 func stream(seed uint64, tensor string) *rand.PCG {

@@ -1,5 +1,5 @@
-// Package tinymodel writes small models of every architecture with random weights: files to run, check and break without
-// a download. The same options give the same bytes on every platform.
+// Package tinymodel writes small models of every architecture with random weights: files to run, check and break
+// without a download. The same options give the same bytes on every platform.
 package tinymodel
 
 import (
@@ -31,8 +31,8 @@ type Options struct {
 	// the size of a head alone. The file has an array for each that is set.
 	BlockHeads, BlockKVHeads []int
 
-	// Format encodes the matrices. A matrix whose rows are no whole number of blocks becomes F16, as in the files of the
-	// usual quantizers; a router stays F32.
+	// Format encodes the matrices. A matrix whose rows are no whole number of blocks becomes F16, as in the files of
+	// the usual quantizers; a router stays F32.
 	Format gguf.Type
 	// Vectors encodes norm weights, biases and the like: F32, F16 or BF16.
 	Vectors gguf.Type
@@ -117,8 +117,8 @@ func (o Options) heads(block int) (q, kv int) {
 	return q, kv
 }
 
-// Write writes the model to w as a GGUF file and returns the number of bytes written. Options that no model can have are
-// an error, and nothing is written then.
+// Write writes the model to w as a GGUF file and returns the number of bytes written. Options that no model can have
+// are an error, and nothing is written then.
 func Write(w io.Writer, o Options) (int64, error) {
 	if err := o.validate(); err != nil {
 		return 0, fmt.Errorf("tinymodel: %w", err)

@@ -43,7 +43,8 @@ func small() Options {
 // The bytes are pinned: a change of the generator shows here, and on a platform that rounds differently.
 func TestPinned(t *testing.T) {
 	all := Default()
-	all.RopeFreqs, all.QKVBias, all.OutputBias, all.TiedOutput, all.HeadDim, all.Format = true, true, true, true, 24, gguf.Q5_1
+	all.RopeFreqs, all.QKVBias, all.OutputBias, all.TiedOutput, all.HeadDim, all.Format = true, true, true, true, 24,
+		gguf.Q5_1
 	for _, c := range []struct {
 		name string
 		o    Options
@@ -124,7 +125,8 @@ func TestOptions(t *testing.T) {
 func block(i int) []string {
 	var s []string
 	for _, t := range []string{
-		"attn_norm.weight F32 [48]", "attn_q.weight F32 [48 48]", "attn_k.weight F32 [48 24]", "attn_v.weight F32 [48 24]",
+		"attn_norm.weight F32 [48]", "attn_q.weight F32 [48 48]", "attn_k.weight F32 [48 24]",
+		"attn_v.weight F32 [48 24]",
 		"attn_output.weight F32 [48 48]", "ffn_norm.weight F32 [48]", "ffn_gate.weight F32 [48 36]",
 		"ffn_up.weight F32 [48 36]", "ffn_down.weight F32 [36 48]",
 	} {
@@ -193,7 +195,8 @@ func TestMetadata(t *testing.T) {
 
 // Matrices have the asked type where their rows fit its blocks, and F16 elsewhere; vectors stay F32.
 func TestFormats(t *testing.T) {
-	for _, typ := range []gguf.Type{gguf.F32, gguf.F16, gguf.BF16, gguf.Q4_0, gguf.Q4_1, gguf.Q5_0, gguf.Q5_1, gguf.Q8_0, gguf.Q4_K} {
+	for _, typ := range []gguf.Type{gguf.F32, gguf.F16, gguf.BF16, gguf.Q4_0, gguf.Q4_1, gguf.Q5_0, gguf.Q5_1,
+		gguf.Q8_0, gguf.Q4_K} {
 		o := Default()
 		o.Format, o.QKVBias, o.OutputBias, o.RopeFreqs, o.Layers = typ, true, true, true, 1
 		f, _ := model(t, o)
@@ -280,7 +283,8 @@ func TestMagnitudes(t *testing.T) {
 		}
 		// Five standard errors of each estimate.
 		if !(math.Abs(mean-wantMean) < 5*wantStd/math.Sqrt(n)) || !(math.Abs(std/wantStd-1) < 5/math.Sqrt(2*n)) {
-			t.Errorf("%s: mean %.4f, standard deviation %.4f, expected %.4f and %.4f", ts.Name, mean, std, wantMean, wantStd)
+			t.Errorf("%s: mean %.4f, standard deviation %.4f, expected %.4f and %.4f", ts.Name, mean, std, wantMean,
+				wantStd)
 		}
 	}
 }
@@ -314,12 +318,16 @@ func TestReject(t *testing.T) {
 		{"RotDim is 3", func(o *Options) { o.RotDim = 3 }},
 		{"RotDim is -2", func(o *Options) { o.RotDim = -2 }},
 		{"BlockHeads has 1 values, expected one for each of Layers (2)", func(o *Options) { o.BlockHeads = []int{6} }},
-		{"BlockKVHeads has 3 values, expected one for each of Layers (2)", func(o *Options) { o.BlockKVHeads = []int{3, 3, 3} }},
+		{"BlockKVHeads has 3 values, expected one for each of Layers (2)",
+			func(o *Options) { o.BlockKVHeads = []int{3, 3, 3} }},
 		{"a block has 0 query heads", func(o *Options) { o.BlockHeads = []int{6, 0} }},
-		{"a block has 131073 query heads", func(o *Options) { o.BlockHeads, o.BlockKVHeads = []int{6, 1<<17 + 1}, []int{1, 1} }},
-		{"a block has 4 KV heads, expected a divisor of its 6 query heads", func(o *Options) { o.BlockKVHeads = []int{3, 4} }},
+		{"a block has 131073 query heads",
+			func(o *Options) { o.BlockHeads, o.BlockKVHeads = []int{6, 1<<17 + 1}, []int{1, 1} }},
+		{"a block has 4 KV heads, expected a divisor of its 6 query heads",
+			func(o *Options) { o.BlockKVHeads = []int{3, 4} }},
 		{"a block has 0 KV heads", func(o *Options) { o.BlockKVHeads = []int{0, 3} }},
-		{"Windowed has 3 values, expected one for each of Layers (2)", func(o *Options) { o.Windowed = make([]bool, 3) }},
+		{"Windowed has 3 values, expected one for each of Layers (2)",
+			func(o *Options) { o.Windowed = make([]bool, 3) }},
 		{"Window is -1", func(o *Options) { o.Window = -1 }},
 		{"OrigCtx is -1", func(o *Options) { o.OrigCtx = -1 }},
 		{"Experts is -1", func(o *Options) { o.Experts = -1 }},

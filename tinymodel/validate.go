@@ -25,7 +25,8 @@ func (o Options) validate() error {
 		value       int
 		least, most int
 	}{
-		{"Layers", o.Layers, 1, maxDim}, {"Dim", o.Dim, 1, maxDim}, {"FF", o.FF, 1, maxDim}, {"Heads", o.Heads, 1, maxDim},
+		{"Layers", o.Layers, 1, maxDim}, {"Dim", o.Dim, 1, maxDim}, {"FF", o.FF, 1, maxDim},
+		{"Heads", o.Heads, 1, maxDim},
 		{"KVHeads", o.KVHeads, 1, maxDim}, {"Vocab", o.Vocab, 1, maxDim}, {"Ctx", o.Ctx, 1, maxDim},
 		{"Experts", o.Experts, 0, maxExperts}, {"ExpertFF", o.ExpertFF, 0, maxDim}, {"SharedFF", o.SharedFF, 0, maxDim},
 		{"Window", o.Window, 0, maxDim}, {"OrigCtx", o.OrigCtx, 0, maxDim},
@@ -61,7 +62,8 @@ func (o Options) validate() error {
 		return fmt.Errorf("options ExpertsUsed, ExpertFF and SharedFF are %d, %d and %d, expected 0 where Experts is",
 			o.ExpertsUsed, o.ExpertFF, o.SharedFF)
 	case len(o.Windowed) != 0 && len(o.Windowed) != o.Layers:
-		return fmt.Errorf("option Windowed has %d values, expected one for each of Layers (%d)", len(o.Windowed), o.Layers)
+		return fmt.Errorf("option Windowed has %d values, expected one for each of Layers (%d)", len(o.Windowed),
+			o.Layers)
 	case o.Vectors != gguf.F32 && o.Vectors != gguf.F16 && o.Vectors != gguf.BF16:
 		return fmt.Errorf("option Vectors is %v, expected F32, F16 or BF16", o.Vectors)
 	case o.largest() > maxElements:

@@ -13,7 +13,8 @@ func megabyte(text string) string { return strings.Repeat(text, 1<<20/len(text)+
 // benchTexts are the texts that encoding must not find hard.
 var benchTexts = []struct{ name, text string }{
 	{"english", megabyte(prose)},
-	{"mixed", megabyte(prose + "naïve café №1234567 — 中文文本，日本語。 for (i=0; i<n; ++i) {\r\n\t\tx[i] += 0x1F;\r\n}\n\n\n😀👍🏽 Привет, мир! ")},
+	{"mixed", megabyte(prose +
+		"naïve café №1234567 — 中文文本，日本語。 for (i=0; i<n; ++i) {\r\n\t\tx[i] += 0x1F;\r\n}\n\n\n😀👍🏽 Привет, мир! ")},
 	{"random", randomText(1 << 20)},
 	{"letter", megabyte("a")},
 	{"spaces", megabyte(" ")},

@@ -46,7 +46,8 @@ func newBPE(f *gguf.File, t *Tokenizer) (*bpe, error) {
 			cut = strings.IndexByte(merge[1:], ' ') + 1
 		}
 		if cut < 1 || cut == len(merge)-1 {
-			return nil, fail(f, keyMerges, "has %.60q as merge %d, expected two parts with a space between them", merge, i)
+			return nil, fail(f, keyMerges, "has %.60q as merge %d, expected two parts with a space between them", merge,
+				i)
 		}
 		left, right := merge[:cut], merge[cut+1:]
 		b.merges.add(intern(left), intern(right), int32(i), intern(left+right))
@@ -172,8 +173,8 @@ func newMergeTable(n int) mergeTable {
 	return mergeTable{make([]uint64, size), make([]uint64, size)}
 }
 
-// hashFactor is for multiplicative hashing. It is another one each time the program runs, so that no file can choose merges
-// that all want the same place.
+// hashFactor is for multiplicative hashing. It is another one each time the program runs, so that no file can choose
+// merges that all want the same place.
 var hashFactor = rand.Uint64() | 1
 
 // place returns where key is, or would be.

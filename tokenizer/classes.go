@@ -36,7 +36,8 @@ var classRanges = []struct {
 	class class
 	table *unicode.RangeTable
 }{
-	{letter, unicode.L}, {number, unicode.N}, {mark, unicode.M}, {punct, unicode.P}, {symbol, unicode.S}, {space, unicode.White_Space},
+	{letter, unicode.L}, {number, unicode.N}, {mark, unicode.M}, {punct, unicode.P}, {symbol, unicode.S},
+	{space, unicode.White_Space},
 	// Unicode 15.1, which llama.cpp's tables follow, has these beyond Go's 15.0.
 	{symbol, newRanges(0x2FFC, 0x2FFF, 0x31EF, 0x31EF)}, {letter, newRanges(0x2EBF0, 0x2EE5D)},
 }

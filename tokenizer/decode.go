@@ -11,8 +11,8 @@ type DecodeOptions struct {
 	Continues   bool // the ids continue a text: a space at their beginning is text, not what Encode puts before one
 }
 
-// Decode returns the text of ids, valid UTF-8: each byte that is part of no character becomes U+FFFD, as does an id that
-// does not exist. AppendBytes keeps all bytes.
+// Decode returns the text of ids, valid UTF-8: each byte that is part of no character becomes U+FFFD, as does an id
+// that does not exist. AppendBytes keeps all bytes.
 func (t *Tokenizer) Decode(ids []int32, o DecodeOptions) string {
 	return string([]rune(string(t.AppendBytes(nil, ids, o))))
 }
@@ -26,8 +26,8 @@ func (t *Tokenizer) AppendBytes(dst []byte, ids []int32, o DecodeOptions) []byte
 	return dst
 }
 
-// A Decoder turns a stream of ids into text, in whole characters: bytes of a character that is not complete wait for the
-// rest of it. What Next and Flush return, one after the other, is what Decode returns for all ids at once.
+// A Decoder turns a stream of ids into text, in whole characters: bytes of a character that is not complete wait for
+// the rest of it. What Next and Flush return, one after the other, is what Decode returns for all ids at once.
 type Decoder struct {
 	state decodeState
 	wait  []byte // at most the beginning of one character

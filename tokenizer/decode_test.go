@@ -23,7 +23,8 @@ func TestDecode(t *testing.T) {
 		{"bytes", bytes, []string{"Ġthe", "Ċ", "Ã", "©"}, DecodeOptions{}, " the\né"},
 		{"half a character", bytes, []string{"Ã", "a"}, DecodeOptions{}, "\uFFFDa"},
 		{"control hidden", bytes, []string{"<|begin|>", "a", "<|im_end|>"}, DecodeOptions{}, "a"},
-		{"control shown", bytes, []string{"<|begin|>", "a", "<|im_end|>"}, DecodeOptions{ShowSpecial: true}, "<|begin|>a<|im_end|>"},
+		{"control shown", bytes, []string{"<|begin|>", "a", "<|im_end|>"}, DecodeOptions{ShowSpecial: true},
+			"<|begin|>a<|im_end|>"},
 		{"user-defined", bytes, []string{"<tool>", "a"}, DecodeOptions{}, "<tool>a"},
 		{"unused", bytes, []string{"<unused>", "a"}, DecodeOptions{ShowSpecial: true}, "a"},
 		{"leading space", pieces, []string{"▁the", "▁the"}, DecodeOptions{}, "the the"},
@@ -58,7 +59,8 @@ func TestDecode(t *testing.T) {
 	if got := bytes.Decode([]int32{-1, int32(bytes.Len())}, DecodeOptions{}); got != "\uFFFD\uFFFD" {
 		t.Errorf("ids that do not exist decode to %q", got)
 	}
-	if got := string(pieces.AppendBytes([]byte("x"), ids(t, pieces, "<0xE2>", "▁the"), DecodeOptions{})); got != "x\xe2 the" {
+	if got := string(pieces.AppendBytes([]byte("x"), ids(t, pieces, "<0xE2>", "▁the"),
+		DecodeOptions{})); got != "x\xe2 the" {
 		t.Errorf("bytes %q", got)
 	}
 	if bytes.Token(-1) != "" || bytes.Token(int32(bytes.Len())) != "" || bytes.Token(0) != "Ā" {
@@ -73,7 +75,8 @@ func TestDecoderHoldsBack(t *testing.T) {
 	for _, step := range []struct {
 		c    byte
 		want string
-	}{{'a', "a"}, {0xF0, ""}, {0x9F, ""}, {0x98, ""}, {0x80, "😀"}, {0xE2, ""}, {0x82, ""}, {'b', "\uFFFD\uFFFDb"}, {0x80, "\uFFFD"}, {0xC3, ""}} {
+	}{{'a', "a"}, {0xF0, ""}, {0x9F, ""}, {0x98, ""}, {0x80, "😀"}, {0xE2, ""}, {0x82, ""}, {'b', "\uFFFD\uFFFDb"},
+		{0x80, "\uFFFD"}, {0xC3, ""}} {
 		if got := d.Next(tok.byteID[step.c]); got != step.want {
 			t.Errorf("byte %#x: %q, want %q", step.c, got, step.want)
 		}
@@ -161,7 +164,8 @@ func FuzzRoundTrip(f *testing.F) {
 	for _, s := range fragments {
 		f.Add("a " + s + s)
 	}
-	for _, s := range []string{"\xff", "a\xe2\x96", "\xe2\x96\x81", "\xf0\xe2\x96\x81a", "<|user|> <tool><|im_end|>", "\xed\xa0\x80", "\xc0\x80"} {
+	for _, s := range []string{"\xff", "a\xe2\x96", "\xe2\x96\x81", "\xf0\xe2\x96\x81a", "<|user|> <tool><|im_end|>",
+		"\xed\xa0\x80", "\xc0\x80"} {
 		f.Add(s)
 	}
 	toks := map[string]*Tokenizer{}

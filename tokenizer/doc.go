@@ -25,13 +25,14 @@
 //
 // # Differences from llama.cpp
 //
-// Where a file is at fault this package is stricter: an unknown or missing pre-tokenizer, arrays of different lengths and
-// ids out of range are errors and not warnings, and a BPE file without bos_token_id has no BOS, instead of token 11.
-// A second BOS or EOS is not added to a text that has one, unless asked for. Bytes that are not UTF-8 count as one
+// Where a file is at fault this package is stricter: an unknown or missing pre-tokenizer, arrays of different lengths
+// and ids out of range are errors and not warnings, and a BPE file without bos_token_id has no BOS, instead of token
+// 11. A second BOS or EOS is not added to a text that has one, unless asked for. Bytes that are not UTF-8 count as one
 // U+FFFD each in the BPE kinds; the "llama" kind keeps them, each on its own. Decoding gives back what was encoded:
 // spaces before punctuation stay, and the space that encoding puts in front is taken off.
 //
 // # Cost
 //
-// Encoding takes time in proportion to the text, but for the logarithm of a heap in long pieces, whatever the text. A Tokenizer may be used by several goroutines at a time.
+// Encoding takes time in proportion to the text, but for the logarithm of a heap in long pieces, whatever the text. A
+// Tokenizer may be used by several goroutines at a time.
 package tokenizer

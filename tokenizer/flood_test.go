@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Merges chosen to want the same place under a factor that is known do not make a table slow: each would go past all before it.
+// Merges chosen to want the same place under a factor that is known do not make a table slow: each would go past all
+// before it.
 func TestMergeTableFlood(t *testing.T) {
 	const n, known = 60_000, 0x9E3779B97F4A7C15 // 2^64 over the golden ratio, a common factor
 	table := newMergeTable(n)

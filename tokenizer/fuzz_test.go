@@ -43,15 +43,19 @@ func fuzzVocabulary(kind uint8, tokens, types, scores, merges string, special ui
 	return m
 }
 
-// Whatever the vocabulary is: it is refused with an error that names a key, or it cuts every text into ids that it has, the
-// same ones each time, and any ids give a text.
+// Whatever the vocabulary is: it is refused with an error that names a key, or it cuts every text into ids that it has,
+// the same ones each time, and any ids give a text.
 func FuzzVocabulary(f *testing.F) {
-	f.Add(uint8(0), "<unk>\n<s>\n</s>\na\nb\nab\n▁\n▁ab\n<0x0A>", "23311111"+"6", "000543210", "", uint32(0xff000201), "ab a\nb", []byte{1, 2, 200})
-	f.Add(uint8(1), "a\nb\nab\nabab\nĠ\nĠa\n<|im_end|>", "1111113", "", "a b\nab ab\nĠ a", uint32(0xffffff06), "abab ab <|im_end|>", []byte{0, 6})
-	f.Add(uint8(2), "<unk>\n<s>\n\n▁\na\naa\n▁a\n<tool>", "23111114", "", "a a\n▁ a", uint32(0xff000101), "a aaa<tool>  a", []byte{3})
+	f.Add(uint8(0), "<unk>\n<s>\n</s>\na\nb\nab\n▁\n▁ab\n<0x0A>", "23311111"+"6", "000543210", "", uint32(0xff000201),
+		"ab a\nb", []byte{1, 2, 200})
+	f.Add(uint8(1), "a\nb\nab\nabab\nĠ\nĠa\n<|im_end|>", "1111113", "", "a b\nab ab\nĠ a", uint32(0xffffff06),
+		"abab ab <|im_end|>", []byte{0, 6})
+	f.Add(uint8(2), "<unk>\n<s>\n\n▁\na\naa\n▁a\n<tool>", "23111114", "", "a a\n▁ a", uint32(0xff000101),
+		"a aaa<tool>  a", []byte{3})
 	f.Add(uint8(4), "", "", "", "a b", ^uint32(0), "x", []byte{})
 	f.Add(uint8(7), "a\n\na\n<|endoftext|>", "1111", "", " ", uint32(0), "<|endoftext|>", []byte{255})
-	f.Fuzz(func(t *testing.T, kind uint8, tokens, types, scores, merges string, special uint32, text string, ids []byte) {
+	f.Fuzz(func(t *testing.T, kind uint8, tokens, types, scores, merges string, special uint32, text string,
+		ids []byte) {
 		w := gguf.NewWriter()
 		for key, value := range fuzzVocabulary(kind, tokens, types, scores, merges, special) {
 			w.Set(key, value)

@@ -97,7 +97,8 @@ func (m *matcher) split(text string) []part {
 			switch {
 			case taken[start]: // so are shorter ones
 			case taken[end-1]:
-				// What is taken is at least as long as this token: it cannot lie within it, so looking at the ends is enough.
+				// What is taken is at least as long as this token: it cannot lie within it, so looking at the ends is
+				// enough.
 				if token.shorter != None {
 					at[token.shorter] = append(at[token.shorter], start)
 				}

@@ -21,7 +21,8 @@ type merger struct {
 
 // pairer knows which symbols merge.
 type pairer interface {
-	// pair returns the rank of the merge of two neighbours, known by left and right and spelled text, and what they become.
+	// pair returns the rank of the merge of two neighbours, known by left and right and spelled text, and what they
+	// become.
 	pair(left, right int32, text string) (rank, merged int32)
 }
 

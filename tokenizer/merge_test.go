@@ -167,9 +167,10 @@ func TestTimeGrowsLinearly(t *testing.T) {
 	}
 	for name, v := range vocabularies() {
 		tok := v.open(t)
-		for _, c := range append(slices.Clone(benchTexts), struct{ name, text string }{"special", megabyte("<|user|><|im_end|>")}) {
-			// The best of several runs, since other programs only ever make it slower; each on another part of the text, since
-			// pieces are remembered.
+		for _, c := range append(slices.Clone(benchTexts),
+			struct{ name, text string }{"special", megabyte("<|user|><|im_end|>")}) {
+			// The best of several runs, since other programs only ever make it slower; each on another part of the
+			// text, since pieces are remembered.
 			best := func(n int) time.Duration {
 				least := time.Hour
 				for k := range 4 {
@@ -208,7 +209,8 @@ func TestGlue(t *testing.T) {
 	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	for range 500 {
 		text := strings.ReplaceAll(randomFragments(r, 20), "the", "the the")
-		if got, want := tok.Encode(text, EncodeOptions{Parse: ParseNone}), reference(tok, text); !slices.Equal(got, want) {
+		if got, want := tok.Encode(text, EncodeOptions{Parse: ParseNone}),
+			reference(tok, text); !slices.Equal(got, want) {
 			t.Fatalf("%q:\n got %v\nwant %v", text, got, want)
 		}
 	}

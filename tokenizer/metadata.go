@@ -84,7 +84,8 @@ func (t *Tokenizer) readKind(f *gguf.File, o Options) error {
 			break
 		}
 		if name, err = f.String(keyPre); errors.Is(err, gguf.ErrMissing) {
-			return fail(f, keyPre, "is missing: choose a pre-tokenizer, one of %s (old files were often read with \"default\")",
+			return fail(f, keyPre, "is missing: choose a pre-tokenizer, one of %s (old files were often read with "+
+				"\"default\")",
 				strings.Join(PreTokenizers(), ", "))
 		} else if err != nil {
 			return err
@@ -97,10 +98,12 @@ func (t *Tokenizer) readKind(f *gguf.File, o Options) error {
 		if why, ok := refused[t.model]; ok {
 			return fail(f, keyModel, `is %q: %s; expected "llama", "gpt2" or "gemma4"`, t.model, why)
 		}
-		return fail(f, keyModel, `is %.60q, a tokenizer that is not known; expected "llama", "gpt2" or "gemma4"`, t.model)
+		return fail(f, keyModel, `is %.60q, a tokenizer that is not known; expected "llama", "gpt2" or "gemma4"`,
+			t.model)
 	}
 	if t.pre = presetByName(name); t.pre == nil {
-		return fail(f, keyPre, "is %.60q, a pre-tokenizer that is not known; known are %s", name, strings.Join(PreTokenizers(), ", "))
+		return fail(f, keyPre, "is %.60q, a pre-tokenizer that is not known; known are %s", name,
+			strings.Join(PreTokenizers(), ", "))
 	}
 	return nil
 }
@@ -138,7 +141,8 @@ func (t *Tokenizer) readTokens(f *gguf.File) error {
 		t.attrs[i] = normal
 		if types != nil {
 			if types[i] >= uint64(len(attrByType)) {
-				return fail(f, keyTypes, "is %d for token %d, %.60q, expected 0 to %d", types[i], i, token, len(attrByType)-1)
+				return fail(f, keyTypes, "is %d for token %d, %.60q, expected 0 to %d", types[i], i, token,
+					len(attrByType)-1)
 			}
 			t.attrs[i] = attrByType[types[i]]
 		}

@@ -136,7 +136,8 @@ func FuzzSplit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		text = strings.Map(newer, text)
 		for pattern, s := range stages {
-			if got, want := handSplit(s.split, text), patternSplit(t, compiled[pattern], text); !slices.Equal(got, want) {
+			if got, want := handSplit(s.split, text),
+				patternSplit(t, compiled[pattern], text); !slices.Equal(got, want) {
 				t.Errorf("%s\n%q:\n got %q\nwant %q", pattern, text, got, want)
 			}
 		}
@@ -155,7 +156,8 @@ func TestPresets(t *testing.T) {
 		{"stablelm2", "'re 'RE", "'re| '|RE"},
 		{"qwen35", "हिन्दी e\u0301a", "हिन्दी| e\u0301a"},
 		{"qwen2", "हिन्दी", "ह|िन|्द|ी"},
-		{"gpt-4o", "CamelCase HTTPServer don't DON'T 1234 a/b//\n", "Camel|Case| HTTPServer| don't| DON'T| |123|4| a|/b|//\n"},
+		{"gpt-4o", "CamelCase HTTPServer don't DON'T 1234 a/b//\n",
+			"Camel|Case| HTTPServer| don't| DON'T| |123|4| a|/b|//\n"},
 		{"gpt-4o", "ÉAB aÉ", "É|AB| aÉ"},
 		{"tekken", "don't 12", "don|'t| |1|2"},
 		{"falcon", "a<=b 12345, 'tis", "a|<=|b| |123|45|,| |'|tis"},
@@ -181,7 +183,8 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// The table of classes does not follow the toolchain unseen: other numbers here mean that other text is split otherwise.
+// The table of classes does not follow the toolchain unseen: other numbers here mean that other text is split
+// otherwise.
 func TestClasses(t *testing.T) {
 	loadClasses()
 	got := map[class]int{}
@@ -199,8 +202,10 @@ func TestClasses(t *testing.T) {
 			t.Errorf("class %#x has %d characters, want %d", c, got[c], n)
 		}
 	}
-	for r, c := range map[rune]class{'a': letter, 'É': letter, '中': letter, '7': number, '½': number, '\u0301': mark, '.': punct, '$': symbol,
-		'\u00a0': space, '\u3000': space, '\u0085': space, '\u200b': 0, '\u0378': 0, '\x1c': 0, 0x2EBF0: letter, 0x2EE5E: 0, 0x31EF: symbol, 0x20000: letter} {
+	for r, c := range map[rune]class{'a': letter, 'É': letter, '中': letter, '7': number, '½': number, '\u0301': mark,
+		'.': punct, '$': symbol,
+		'\u00a0': space, '\u3000': space, '\u0085': space, '\u200b': 0, '\u0378': 0, '\x1c': 0, 0x2EBF0: letter,
+		0x2EE5E: 0, 0x31EF: symbol, 0x20000: letter} {
 		if classOf(r) != c {
 			t.Errorf("class of %U is %#x, want %#x", r, classOf(r), c)
 		}

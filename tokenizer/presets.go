@@ -25,16 +25,18 @@ type splitter interface {
 	split(s string, base int, ends []int) []int
 }
 
-// The patterns are those of the models' own tokenizers, with llama.cpp's changes, since its ids are the measure: \p{L} for
-// cased letters in gpt-4o, white space never in a set of letters or punctuation.
+// The patterns are those of the models' own tokenizers, with llama.cpp's changes, since its ids are the measure: \p{L}
+// for cased letters in gpt-4o, white space never in a set of letters or punctuation.
 const (
 	contractions = `'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD]`
 	whiteSpace   = `|\s*[\r\n]+|\s+(?!\S)|\s+`
 
 	patternGPT2   = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
-	patternLlama3 = `(?:` + contractions + `)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*` + whiteSpace
+	patternLlama3 = `(?:` + contractions + `)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*` +
+		whiteSpace
 	patternQwen2  = `(?:` + contractions + `)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*` + whiteSpace
-	patternQwen35 = `(?:` + contractions + `)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*` + whiteSpace
+	patternQwen35 = `(?:` + contractions + `)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*` +
+		whiteSpace
 
 	upper         = `[^\r\n\p{L}\p{N}]?((?=\p{L})[^a-z])*((?=\p{L})[^A-Z])+`
 	lower         = `[^\r\n\p{L}\p{N}]?((?=\p{L})[^a-z])+((?=\p{L})[^A-Z])*`
@@ -61,11 +63,15 @@ const (
 )
 
 var (
-	stageGPT2    = stage{patternGPT2, words{contract: contractLower, digits: 0}}
-	stageLlama3  = stage{patternLlama3, words{contract: contractBefore, anyLead: true, digits: 3, tail: "\r\n", newlines: true}}
-	stageQwen2   = stage{patternQwen2, words{contract: contractBefore, anyLead: true, digits: 1, tail: "\r\n", newlines: true}}
-	stageQwen35  = stage{patternQwen35, words{contract: contractBefore, anyLead: true, marks: true, digits: 1, tail: "\r\n", newlines: true}}
-	stageGPT4o   = stage{patternGPT4o, words{contract: contractAfter, anyLead: true, cased: true, digits: 3, tail: "\r\n/", newlines: true}}
+	stageGPT2   = stage{patternGPT2, words{contract: contractLower, digits: 0}}
+	stageLlama3 = stage{patternLlama3,
+		words{contract: contractBefore, anyLead: true, digits: 3, tail: "\r\n", newlines: true}}
+	stageQwen2 = stage{patternQwen2,
+		words{contract: contractBefore, anyLead: true, digits: 1, tail: "\r\n", newlines: true}}
+	stageQwen35 = stage{patternQwen35,
+		words{contract: contractBefore, anyLead: true, marks: true, digits: 1, tail: "\r\n", newlines: true}}
+	stageGPT4o = stage{patternGPT4o,
+		words{contract: contractAfter, anyLead: true, cased: true, digits: 3, tail: "\r\n/", newlines: true}}
 	stageTekken  = stage{patternTekken, words{anyLead: true, cased: true, digits: 1, tail: "\r\n/", newlines: true}}
 	stageNumber  = stage{`\p{N}`, runs{class: number, most: 1}}
 	stageNumbers = stage{`\p{N}+`, runs{class: number}}
@@ -87,7 +93,8 @@ var presets = []struct {
 	{[]string{"llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "lfm2"},
 		preTokenizer{stages: []stage{stageLlama3}, ignoreMerges: true, addBOS: true}},
 	{[]string{"dbrx", "smaug-bpe", "glm4", "chatglm-bpe"}, preTokenizer{stages: []stage{stageLlama3}}},
-	{[]string{"qwen2", "stablelm2", "deepseek-r1-qwen", "megrez", "hunyuan"}, preTokenizer{stages: []stage{stageQwen2}}},
+	{[]string{"qwen2", "stablelm2", "deepseek-r1-qwen", "megrez", "hunyuan"},
+		preTokenizer{stages: []stage{stageQwen2}}},
 	{[]string{"qwen35"}, preTokenizer{stages: []stage{stageQwen35}}},
 	{[]string{"gpt-4o", "llama4"}, preTokenizer{stages: []stage{stageGPT4o}}},
 	{[]string{"tekken"}, preTokenizer{stages: []stage{stageTekken}, ignoreMerges: true, addBOS: true}},

@@ -10,10 +10,12 @@ import (
 // Texts by which special tokens are known where the file has no key for them. Facts of the models' vocabularies, as
 // llama.cpp collects them; the first that a vocabulary has counts.
 var (
-	textsEOT = []string{"<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>", "<EOT>",
+	textsEOT = []string{"<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>",
+		"<EOT>",
 		"_<EOT>", "[EOT]", "<｜end▁of▁sentence｜>", "<end_of_utterance>"}
 	textsEOM = []string{"<|eom_id|>"}
-	textsEOG = append([]string{"<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "</s>", "<|eom_id|>", "[EOS]", "<eos>",
+	textsEOG = append([]string{"<|return|>", "<|call|>", "<|flush|>", "<|calls|>", "</s>", "<|eom_id|>", "[EOS]",
+		"<eos>",
 		"<turn|>", "<|tool_response>", "[e~["}, textsEOT...)
 	// Tokens of the gpt-oss format that are part of the text.
 	textsShown = []string{"<|channel|>", "<|message|>", "<|start|>", "<|constrain|>"}
@@ -26,11 +28,14 @@ var fillIns = []struct {
 	texts []string
 	ends  bool
 }{
-	{[]string{"fim_pre", "prefix"}, []string{"<|fim_prefix|>", "<fim-prefix>", "<fim_prefix>", "<｜fim▁begin｜>", "<PRE>", "▁<PRE>",
+	{[]string{"fim_pre", "prefix"}, []string{"<|fim_prefix|>", "<fim-prefix>", "<fim_prefix>", "<｜fim▁begin｜>", "<PRE>",
+		"▁<PRE>",
 		"<|code_prefix|>", "<|prefix|>"}, false},
-	{[]string{"fim_suf", "suffix"}, []string{"<|fim_suffix|>", "<fim-suffix>", "<fim_suffix>", "<｜fim▁hole｜>", "<SUF>", "▁<SUF>",
+	{[]string{"fim_suf", "suffix"}, []string{"<|fim_suffix|>", "<fim-suffix>", "<fim_suffix>", "<｜fim▁hole｜>", "<SUF>",
+		"▁<SUF>",
 		"<|code_suffix|>", "<|suffix|>"}, false},
-	{[]string{"fim_mid", "middle"}, []string{"<|fim_middle|>", "<fim-middle>", "<fim_middle>", "<｜fim▁end｜>", "<MID>", "▁<MID>",
+	{[]string{"fim_mid", "middle"}, []string{"<|fim_middle|>", "<fim-middle>", "<fim_middle>", "<｜fim▁end｜>", "<MID>",
+		"▁<MID>",
 		"<|code_middle|>", "<|middle|>"}, false},
 	{[]string{"fim_pad"}, []string{"<|fim_pad|>", "<fim-pad>", "<fim_pad>", "<PAD>", "[PAD]"}, true},
 	{[]string{"fim_rep"}, []string{"<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"}, true},
@@ -169,7 +174,8 @@ func (t *Tokenizer) readAdded(f *gguf.File) error {
 		addKey, key string
 	}{{t.addBOS, t.bos, keyAddBOS, keyBOS}, {t.addEOS, t.eos, keyAddEOS, keyEOS}} {
 		if added.add && added.id == None {
-			return fail(f, added.key, "is missing, expected an id: %q is true, or so by default for this tokenizer", added.addKey)
+			return fail(f, added.key, "is missing, expected an id: %q is true, or so by default for this tokenizer",
+				added.addKey)
 		}
 	}
 	return nil

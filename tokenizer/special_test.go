@@ -37,37 +37,51 @@ func TestSpecialTokens(t *testing.T) {
 		{"user-defined", bytes, "a<tool>b", EncodeOptions{}, []string{"a", "<tool>", "b"}},
 		{"user-defined, all", bytes, "a<tool>b", EncodeOptions{Parse: ParseAll}, []string{"a", "<tool>", "b"}},
 		{"none", bytes, "<tool>", EncodeOptions{Parse: ParseNone}, []string{"<", "to", "o", "l", ">"}},
-		{"unused as text", bytes, "<unused>", EncodeOptions{Parse: ParseAll}, []string{"<", "u", "n", "u", "se", "d", ">"}},
+		{"unused as text", bytes, "<unused>", EncodeOptions{Parse: ParseAll},
+			[]string{"<", "u", "n", "u", "se", "d", ">"}},
 		{"nothing", bytes, "", EncodeOptions{AddSpecial: true}, nil},
-		{"BOS by key", bytes.with(metadata{keyAddBOS: true}), "a", EncodeOptions{AddSpecial: true}, []string{"<|begin|>", "a"}},
-		{"BOS and EOS", bytes.with(metadata{keyAddBOS: true, keyAddEOS: true}), "a", EncodeOptions{AddSpecial: true}, []string{"<|begin|>", "a", "<|im_end|>"}},
-		{"BOS of nothing", bytes.with(metadata{keyAddBOS: true}), "", EncodeOptions{AddSpecial: true}, []string{"<|begin|>"}},
+		{"BOS by key", bytes.with(metadata{keyAddBOS: true}), "a", EncodeOptions{AddSpecial: true},
+			[]string{"<|begin|>", "a"}},
+		{"BOS and EOS", bytes.with(metadata{keyAddBOS: true, keyAddEOS: true}), "a", EncodeOptions{AddSpecial: true},
+			[]string{"<|begin|>", "a", "<|im_end|>"}},
+		{"BOS of nothing", bytes.with(metadata{keyAddBOS: true}), "", EncodeOptions{AddSpecial: true},
+			[]string{"<|begin|>"}},
 		{"not asked for", bytes.with(metadata{keyAddBOS: true, keyAddEOS: true}), "a", EncodeOptions{}, []string{"a"}},
-		{"no second BOS", bytes.with(metadata{keyAddBOS: true}), "<|begin|>a", EncodeOptions{AddSpecial: true, Parse: ParseAll}, []string{"<|begin|>", "a"}},
-		{"no second EOS", bytes.with(metadata{keyAddEOS: true}), "a<|im_end|>", EncodeOptions{AddSpecial: true, Parse: ParseAll}, []string{"a", "<|im_end|>"}},
+		{"no second BOS", bytes.with(metadata{keyAddBOS: true}), "<|begin|>a",
+			EncodeOptions{AddSpecial: true, Parse: ParseAll}, []string{"<|begin|>", "a"}},
+		{"no second EOS", bytes.with(metadata{keyAddEOS: true}), "a<|im_end|>",
+			EncodeOptions{AddSpecial: true, Parse: ParseAll}, []string{"a", "<|im_end|>"}},
 		{"second BOS and EOS", bytes.with(metadata{keyAddBOS: true, keyAddEOS: true}), "<|begin|>a<|im_end|>",
-			EncodeOptions{AddSpecial: true, Parse: ParseAll, DoubleBOS: true}, []string{"<|begin|>", "<|begin|>", "a", "<|im_end|>", "<|im_end|>"}},
+			EncodeOptions{AddSpecial: true, Parse: ParseAll, DoubleBOS: true},
+			[]string{"<|begin|>", "<|begin|>", "a", "<|im_end|>", "<|im_end|>"}},
 		{"BOS as text", bytes.with(metadata{keyAddBOS: true}), "<|begin|>", EncodeOptions{AddSpecial: true},
 			[]string{"<|begin|>", "<", "|", "be", "gin", "|", ">"}},
 
 		{"only merges", bytes, " quux", EncodeOptions{}, []string{"Ġ", "q", "u", "u", "x"}},
 		{"whole pieces", byteBPE("llama3"), " quux", EncodeOptions{}, []string{"Ġquux"}},
-		{"the first of equal merges", bytes.with(metadata{keyMerges: []string{"h e", "t h", "h e"}}), "the", EncodeOptions{}, []string{"t", "he"}},
-		{"merges to what is no token", bytes.with(metadata{keyMerges: []string{"x y", "xy z"}}), "xyz", EncodeOptions{}, []string{"x", "y", "z"}},
+		{"the first of equal merges", bytes.with(metadata{keyMerges: []string{"h e", "t h", "h e"}}), "the",
+			EncodeOptions{}, []string{"t", "he"}},
+		{"merges to what is no token", bytes.with(metadata{keyMerges: []string{"x y", "xy z"}}), "xyz", EncodeOptions{},
+			[]string{"x", "y", "z"}},
 
 		{"space prefix", pieces, "the", EncodeOptions{}, []string{"▁the"}},
 		{"BOS by default", pieces, "the", EncodeOptions{AddSpecial: true}, []string{"<s>", "▁the"}},
-		{"no BOS by key", pieces.with(metadata{keyAddBOS: false}), "the", EncodeOptions{AddSpecial: true}, []string{"▁the"}},
+		{"no BOS by key", pieces.with(metadata{keyAddBOS: false}), "the", EncodeOptions{AddSpecial: true},
+			[]string{"▁the"}},
 		{"prefix after special", pieces, "the<|user|>the", EncodeOptions{}, []string{"▁the", "<|user|>", "▁the"}},
-		{"no prefix", pieces.with(metadata{keySpacePrefix: false}), "the<|user|>the the", EncodeOptions{}, []string{"t", "he", "<|user|>", "t", "he", "▁the"}},
+		{"no prefix", pieces.with(metadata{keySpacePrefix: false}), "the<|user|>the the", EncodeOptions{},
+			[]string{"t", "he", "<|user|>", "t", "he", "▁the"}},
 		{"bytes", pieces, "€\n", EncodeOptions{}, []string{"▁", "<0xE2>", "<0x82>", "<0xAC>", "<0x0A>"}},
-		{"bytes that are not UTF-8", pieces, "\xff\xe2\x82", EncodeOptions{}, []string{"▁", "<0xFF>", "<0xE2>", "<0x82>"}},
+		{"bytes that are not UTF-8", pieces, "\xff\xe2\x82", EncodeOptions{},
+			[]string{"▁", "<0xFF>", "<0xE2>", "<0x82>"}},
 		{"characters", chars, "the the", EncodeOptions{}, []string{"t", "he", "▁the"}},
 		{"characters, bytes", chars, "€", EncodeOptions{}, []string{"<0xE2>", "<0x82>", "<0xAC>"}},
 		{"characters, line feeds", chars, "\n\n\n the\n", EncodeOptions{}, []string{"\n\n\n", "▁the", "<0x0A>"}},
-		{"characters, BOS whatever the key", chars.with(metadata{keyAddBOS: false}), "the", EncodeOptions{AddSpecial: true}, []string{"<s>", "t", "he"}},
+		{"characters, BOS whatever the key", chars.with(metadata{keyAddBOS: false}), "the",
+			EncodeOptions{AddSpecial: true}, []string{"<s>", "t", "he"}},
 
-		{"phi-3 takes white space", pieces.with(metadata{"general.name": "Phi-3-mini"}), "<|user|>\n \tthe<|end|> <s> the", EncodeOptions{Parse: ParseAll},
+		{"phi-3 takes white space", pieces.with(metadata{"general.name": "Phi-3-mini"}),
+			"<|user|>\n \tthe<|end|> <s> the", EncodeOptions{Parse: ParseAll},
 			[]string{"<|user|>", "▁the", "<|end|>", "<s>", "▁▁", "t", "he"}},
 		{"others do not", pieces, "<|user|>\nthe", EncodeOptions{}, []string{"<|user|>", "▁", "<0x0A>", "t", "he"}},
 	}
@@ -112,25 +126,34 @@ func TestEndOfGeneration(t *testing.T) {
 		isText    []string
 	}{
 		{"by text", vocabularyOf("<|eot_id|>", "<|eom_id|>", "<|endoftext|>"), "<|im_end|>", "<|eot_id|>",
-			[]string{"<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>"}, []string{"<|begin|>", "<tool>", "a"}, []string{"<|begin|>", "<|eot_id|>"}, []string{"<tool>", "a"}},
-		{"by key", byteBPE("qwen2").with(metadata{keyEOT: index(byteBPE(""), "[extra]"), keyEOM: index(byteBPE(""), "<tool>")}), "<|im_end|>", "[extra]",
+			[]string{"<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|endoftext|>"}, []string{"<|begin|>", "<tool>", "a"},
+			[]string{"<|begin|>", "<|eot_id|>"}, []string{"<tool>", "a"}},
+		{"by key", byteBPE("qwen2").with(
+			metadata{keyEOT: index(byteBPE(""), "[extra]"), keyEOM: index(byteBPE(""), "<tool>")}), "<|im_end|>",
+			"[extra]",
 			[]string{"[extra]", "<tool>", "<|im_end|>"}, nil, nil, nil},
 		{"fill-in", vocabularyOf("<fim_prefix>", "<fim_pad>", "<|file_sep|>", "<reponame>"), "<|im_end|>", "<|im_end|>",
 			[]string{"<fim_pad>", "<|file_sep|>", "<reponame>"}, []string{"<fim_prefix>"}, nil, nil},
-		{"fill-in of the wrong type", vocabularyOf("<fim_prefix>").with(metadata{keyTypes: nil}), "<|im_end|>", "<|im_end|>", nil, []string{"<fim_prefix>"},
+		{"fill-in of the wrong type", vocabularyOf("<fim_prefix>").with(metadata{keyTypes: nil}), "<|im_end|>",
+			"<|im_end|>", nil, []string{"<fim_prefix>"},
 			[]string{"<fim_prefix>", "<|im_end|>"}, []string{"<|begin|>"}},
-		{"fill-in by key", vocabularyOf("<fim_pad>").with(metadata{"tokenizer.ggml.fim_pad_token_id": index(byteBPE(""), "<tool>")}), "<|im_end|>", "<|im_end|>",
+		{"fill-in by key", vocabularyOf("<fim_pad>").with(
+			metadata{"tokenizer.ggml.fim_pad_token_id": index(byteBPE(""), "<tool>")}), "<|im_end|>", "<|im_end|>",
 			[]string{"<tool>"}, []string{"<fim_pad>"}, nil, nil},
-		{"calls", harmony, "<|im_end|>", "<|im_end|>", []string{"<|return|>", "<|call|>"}, []string{"<|end|>", "<|channel|>"}, []string{"<|return|>"},
+		{"calls", harmony, "<|im_end|>", "<|im_end|>", []string{"<|return|>", "<|call|>"},
+			[]string{"<|end|>", "<|channel|>"}, []string{"<|return|>"},
 			[]string{"<|end|>", "<|channel|>"}},
-		{"tool response", gemma, "<|im_end|>", "<|im_end|>", []string{"<eos>", "<turn|>", "<|tool_response>"}, []string{"</s>"}, nil, []string{"</s>"}},
+		{"tool response", gemma, "<|im_end|>", "<|im_end|>", []string{"<eos>", "<turn|>", "<|tool_response>"},
+			[]string{"</s>"}, nil, []string{"</s>"}},
 		{"wrong type", byteBPE("qwen2").with(metadata{keyTypes: func() []int32 {
 			types := slices.Clone(byteBPE("")[keyTypes].([]int32))
 			types[index(byteBPE(""), "<|im_end|>")] = 1
 			return types
 		}()}), "<|im_end|>", "<|im_end|>", []string{"<|im_end|>"}, nil, []string{"<|im_end|>"}, nil},
-		{"none", byteBPE("qwen2").with(metadata{keyEOS: nil, keyBOS: int32(-1)}), "", "<|im_end|>", []string{"<|im_end|>"}, []string{"[extra]"}, nil, nil},
-		{"pieces by default", sentencePiece(), "</s>", "<|end|>", []string{"</s>", "<|end|>"}, []string{"<s>", "<unk>"}, []string{"<unk>", "<s>"}, nil},
+		{"none", byteBPE("qwen2").with(metadata{keyEOS: nil, keyBOS: int32(-1)}), "", "<|im_end|>",
+			[]string{"<|im_end|>"}, []string{"[extra]"}, nil, nil},
+		{"pieces by default", sentencePiece(), "</s>", "<|end|>", []string{"</s>", "<|end|>"}, []string{"<s>", "<unk>"},
+			[]string{"<unk>", "<s>"}, nil},
 	}
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
@@ -189,7 +212,9 @@ func TestMatcherAgainstReference(t *testing.T) {
 				order = append(order, int32(id))
 			}
 		}
-		slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(len(tok.tokens[b]), len(tok.tokens[a])) })
+		slices.SortStableFunc(order, func(a, b int32) int {
+			return cmp.Compare(len(tok.tokens[b]), len(tok.tokens[a]))
+		})
 		for range 30 {
 			text := strings.Map(func(c rune) rune { return rune("aab b\n"[c%6]) }, strings.Repeat("x", r.IntN(40)))
 			b := []byte(text)

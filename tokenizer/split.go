@@ -16,8 +16,8 @@ const (
 	contractAfter              // the end of the word before them, in any case
 )
 
-// words is the family of patterns that tell words, numbers, punctuation and white space apart. Its fields are where the members
-// of the family differ; see the patterns in presets.go.
+// words is the family of patterns that tell words, numbers, punctuation and white space apart. Its fields are where the
+// members of the family differ; see the patterns in presets.go.
 type words struct {
 	contract contraction
 	anyLead  bool   // a word takes one character before it that is no letter, number or line end; else a space
@@ -108,8 +108,8 @@ func skip(s string, i int, c class) int {
 	}
 }
 
-// casedWord returns the end of letters that are not a to z and letters after them that are not A to Z: as many of the first
-// as leave one of the second if that is possible, or else the first alone.
+// casedWord returns the end of letters that are not a to z and letters after them that are not A to Z: as many of the
+// first as leave one of the second if that is possible, or else the first alone.
 func casedWord(s string, i int) int {
 	both := -1 // the end of the last letter that counts as either
 	for {
@@ -187,8 +187,8 @@ func (w words) punctuation(s string, i int, other class) int {
 	return i
 }
 
-// spaces returns the end of the piece of white space at i: up to its last line end, or all but its last character if a word
-// follows, or all.
+// spaces returns the end of the piece of white space at i: up to its last line end, or all but its last character if a
+// word follows, or all.
 func (w words) spaces(s string, i int) int {
 	start, last, newline := i, i, 0
 	for {

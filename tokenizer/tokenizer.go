@@ -9,7 +9,8 @@ import (
 
 // Options choose what the file does not say, or overrule it.
 type Options struct {
-	// Pre is the pre-tokenizer to use in place of tokenizer.ggml.pre, one of [PreTokenizers]. The "llama" kind has none.
+	// Pre is the pre-tokenizer to use in place of tokenizer.ggml.pre, one of [PreTokenizers]. The "llama" kind has
+	// none.
 	Pre string
 }
 

@@ -49,8 +49,8 @@ func (m metadata) open(t testing.TB) *Tokenizer {
 	return tok
 }
 
-// learn returns the n merges of BPE on words, each a list of symbols: the most frequent pair each time, the alphabetically
-// first of equals.
+// learn returns the n merges of BPE on words, each a list of symbols: the most frequent pair each time, the
+// alphabetically first of equals.
 func learn(words [][]string, n int) (merges [][2]string) {
 	for range n {
 		count := map[[2]string]int{}
@@ -86,7 +86,8 @@ func learn(words [][]string, n int) (merges [][2]string) {
 }
 
 // sample is what the vocabularies are learnt from: prose, code, other scripts, and runs.
-var sample = prose + strings.Repeat("naïve 中文中文 Привет 12345 don't WE'RE  aaaa    \n\n\t\t=== ", 4) + strings.Repeat("a", 70) + strings.Repeat(" ", 40)
+var sample = prose + strings.Repeat("naïve 中文中文 Привет 12345 don't WE'RE  aaaa    \n\n\t\t=== ", 4) +
+	strings.Repeat("a", 70) + strings.Repeat(" ", 40)
 
 // spellBytes spells text as byte-level BPE does.
 func spellBytes(text string) []string {
@@ -195,11 +196,13 @@ func charBPE() metadata {
 	for _, x := range merges {
 		list = append(list, x.pair)
 	}
-	return m.with(metadata{keyModel: "gemma4", keyScores: nil, keyMerges: list, keyBOS: uint32(1), keyEOS: uint32(2), keyUnknown: uint32(0),
-		keyTokens: append(slices.Clone(tokens), "\n\n\n"), keyTypes: append(slices.Clone(m[keyTypes].([]int32)), 1)})
+	return m.with(metadata{keyModel: "gemma4", keyScores: nil, keyMerges: list, keyBOS: uint32(1), keyEOS: uint32(2),
+		keyUnknown: uint32(0),
+		keyTokens:  append(slices.Clone(tokens), "\n\n\n"), keyTypes: append(slices.Clone(m[keyTypes].([]int32)), 1)})
 }
 
 // vocabularies are one of each kind.
 func vocabularies() map[string]metadata {
-	return map[string]metadata{"bytes": byteBPE("qwen2"), "whole pieces": byteBPE("llama3"), "pieces": sentencePiece(), "characters": charBPE()}
+	return map[string]metadata{"bytes": byteBPE("qwen2"), "whole pieces": byteBPE("llama3"), "pieces": sentencePiece(),
+		"characters": charBPE()}
 }

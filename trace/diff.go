@@ -120,8 +120,10 @@ func Diff(a, b *Trace, tol func(blocks int) float64) (*Comparison, error) {
 	}
 	c.Gaps = append(na.gaps(nb, "the first", "the second"), nb.gaps(na, "the second", "the first")...)
 	c.Tokens = tokensDiffer(a.Tokens, b.Tokens)
-	if a.Manifest != nil && b.Manifest != nil && a.Manifest.SHA256 != "" && b.Manifest.SHA256 != "" && a.Manifest.SHA256 != b.Manifest.SHA256 {
-		c.Models = fmt.Sprintf("sha256 of %s is %.12s…, of %s %.12s…", a.Manifest.Model, a.Manifest.SHA256, b.Manifest.Model, b.Manifest.SHA256)
+	if a.Manifest != nil && b.Manifest != nil && a.Manifest.SHA256 != "" && b.Manifest.SHA256 != "" &&
+		a.Manifest.SHA256 != b.Manifest.SHA256 {
+		c.Models = fmt.Sprintf("sha256 of %s is %.12s…, of %s %.12s…", a.Manifest.Model, a.Manifest.SHA256,
+			b.Manifest.Model, b.Manifest.SHA256)
 	}
 	if len(c.Sites) == 0 {
 		return nil, fmt.Errorf("no site is in both: one has %s, the other %s", some(a.order), some(b.order))
@@ -141,7 +143,8 @@ func (n *named) gaps(other *named, this, that string) []string {
 	for _, ours := range other.order() {
 		pattern, layer := split(ours)
 		if layer >= 0 && n.names[ours] == "" && blocks[layer] && patterns[pattern] {
-			list = append(list, fmt.Sprintf("%s is missing in %s, which has it of other blocks; %s has it", ours, this, that))
+			list = append(list, fmt.Sprintf("%s is missing in %s, which has it of other blocks; %s has it", ours, this,
+				that))
 		}
 	}
 	return list
@@ -195,7 +198,8 @@ func (d *SiteDiff) compare(a, b *site) {
 		case d.RowsA == d.NB && d.NA == d.RowsB:
 			d.Reason += ": the axes look swapped; rows must be tokens"
 		case d.NA == d.NB:
-			d.Reason += ": other numbers of tokens; an engine may keep the last token alone unless it is asked for all logits"
+			d.Reason += ": other numbers of tokens; an engine may keep the last token alone unless it is asked " +
+				"for all logits"
 		}
 		return
 	}

@@ -77,10 +77,12 @@ func TestDiff(t *testing.T) {
 		{"zero in both", one("embd", 0, 0, 0, 0), one("embd", 0, 0, 0, 0), ""},
 		{"zero reference", good, one("embd", 0, 0, 0, 0), "NMSE +Inf"},
 		{"zero result", one("embd", 0, 0, 0, 0), good, "NMSE 1,"},
-		{"swapped axes", traceOf(t, rowsOf{"embd", 1, 4, []float32{1, 2, 3, 4}}), traceOf(t, rowsOf{"embd", 4, 1, []float32{1, 2, 3, 4}}),
+		{"swapped axes", traceOf(t, rowsOf{"embd", 1, 4, []float32{1, 2, 3, 4}}),
+			traceOf(t, rowsOf{"embd", 4, 1, []float32{1, 2, 3, 4}}),
 			"shape [1, 4] against [4, 1]: the axes look swapped"},
 		{"swapped square", one("embd", 1, 3, 2, 4), good, "the axes look swapped"},
-		{"last row alone", traceOf(t, rowsOf{"embd", 1, 2, []float32{3, 4}}), good, "shape [1, 2] against [2, 2]: other numbers of tokens"},
+		{"last row alone", traceOf(t, rowsOf{"embd", 1, 2, []float32{3, 4}}), good,
+			"shape [1, 2] against [2, 2]: other numbers of tokens"},
 		{"other width", traceOf(t, rowsOf{"embd", 2, 1, []float32{3, 4}}), good, "shape [2, 1] against [2, 2]"},
 		{"batch dimension", dims, good, ""},
 		{"other engine's name", one("model.embed_tokens", 1, 2, 3, 4), good, ""},
@@ -117,8 +119,10 @@ func TestDiffNumbers(t *testing.T) {
 // TestDiffOrder gives the sites in numpy's alphabet; the first fault is first in the forward pass all the same.
 func TestDiffOrder(t *testing.T) {
 	row := func(name string, v float32) rowsOf { return rowsOf{name, 1, 1, []float32{v}} }
-	a := traceOf(t, row("attn_norm-10", 9), row("attn_norm-2", 1), row("extra-2", 1), row("embd", 1), row("ffn_out-2", 9), row("l_out-2", 9), row("logits", 9), row("odd", 1))
-	b := traceOf(t, row("attn_norm-10", 1), row("attn_norm-2", 1), row("extra-2", 1), row("embd", 1), row("ffn_out-2", 1), row("l_out-2", 1), row("logits", 1), row("odd", 1), row("result_norm", 1))
+	a := traceOf(t, row("attn_norm-10", 9), row("attn_norm-2", 1), row("extra-2", 1), row("embd", 1),
+		row("ffn_out-2", 9), row("l_out-2", 9), row("logits", 9), row("odd", 1))
+	b := traceOf(t, row("attn_norm-10", 1), row("attn_norm-2", 1), row("extra-2", 1), row("embd", 1),
+		row("ffn_out-2", 1), row("l_out-2", 1), row("logits", 1), row("odd", 1), row("result_norm", 1))
 	a.Tokens, b.Tokens = []int32{1, 2}, []int32{1, 3}
 	layers := map[int]bool{}
 	c, err := Diff(a, b, func(blocks int) float64 { layers[blocks] = true; return 1e-10 })
@@ -129,7 +133,8 @@ func TestDiffOrder(t *testing.T) {
 	for _, s := range c.Sites {
 		got = append(got, s.Site)
 	}
-	if want := []string{"embd", "attn_norm-2", "ffn_out-2", "l_out-2", "extra-2", "attn_norm-10", "logits", "odd"}; !slices.Equal(got, want) {
+	if want := []string{"embd", "attn_norm-2", "ffn_out-2", "l_out-2", "extra-2", "attn_norm-10", "logits",
+		"odd"}; !slices.Equal(got, want) {
 		t.Errorf("order %v, want %v", got, want)
 	}
 	if c.First == nil || c.First.Site != "ffn_out-2" || c.Last == nil || c.Last.Site != "attn_norm-2" {
@@ -154,7 +159,8 @@ func TestDiffOrder(t *testing.T) {
 // TestDiffTwice compares traces in which a module and the last module in it are both there.
 func TestDiffTwice(t *testing.T) {
 	row := func(name string, v float32) rowsOf { return rowsOf{name, 1, 1, []float32{v}} }
-	hf := traceOf(t, row("model.layers.0.mlp.down_proj", 1), row("model.layers.0.mlp", 1), row("model.layers.0.post_attention_layernorm", 2))
+	hf := traceOf(t, row("model.layers.0.mlp.down_proj", 1), row("model.layers.0.mlp", 1),
+		row("model.layers.0.post_attention_layernorm", 2))
 	c, err := Diff(hf, hf, tol)
 	if err != nil || len(c.Sites) != 3 || len(c.OnlyA)+len(c.OnlyB) != 0 {
 		t.Errorf("with itself: %+v, %v", c, err)
@@ -164,8 +170,10 @@ func TestDiffTwice(t *testing.T) {
 		t.Errorf("with ours: %+v, %v", c, err)
 	}
 	// Norms around both halves of the block: the second is attention's.
-	hf = traceOf(t, row("model.layers.0.post_attention_layernorm", 2), row("model.layers.0.post_feedforward_layernorm", 2))
-	if c, err = Diff(hf, traceOf(t, row("attn_post_norm-0", 2), row("ffn_norm-0", 5)), tol); err != nil || len(c.Sites) != 1 || !c.Same() {
+	hf = traceOf(t, row("model.layers.0.post_attention_layernorm", 2),
+		row("model.layers.0.post_feedforward_layernorm", 2))
+	if c, err = Diff(hf, traceOf(t, row("attn_post_norm-0", 2), row("ffn_norm-0", 5)), tol); err != nil ||
+		len(c.Sites) != 1 || !c.Same() {
 		t.Errorf("norms around: %+v, %v", c, err)
 	}
 }

@@ -38,9 +38,11 @@ var otherNames = map[string]string{
 var siteOrder = []string{
 	"embd_raw", "embd", "inp_scaled",
 	"attn_norm-N", "Qcur-N", "Kcur-N", "Vcur-N", "Qcur_normed-N", "Kcur_normed-N", "Qcur_rope-N", "Kcur_rope-N",
-	"cache_k-N", "cache_v-N", "kqv_out-N", "attn_proj-N", "attn_out-N", "attn_post_norm-N", "attn_scaled-N", "ffn_inp-N",
+	"cache_k-N", "cache_v-N", "kqv_out-N", "attn_proj-N", "attn_out-N", "attn_post_norm-N", "attn_scaled-N",
+	"ffn_inp-N",
 	"ffn_norm-N", "ffn_gate-N", "ffn_up-N", "ffn_swiglu-N",
-	"ffn_moe_logits-N", "ffn_moe_weights-N", "ffn_moe_gate-N", "ffn_moe_up-N", "ffn_moe_swiglu-N", "ffn_moe_down-N", "ffn_moe_out-N",
+	"ffn_moe_logits-N", "ffn_moe_weights-N", "ffn_moe_gate-N", "ffn_moe_up-N", "ffn_moe_swiglu-N", "ffn_moe_down-N",
+	"ffn_moe_out-N",
 	"ffn_shexp_gate-N", "ffn_shexp_up-N", "ffn_shexp_swiglu-N", "ffn_shexp-N", "shared_expert_gate-N",
 	"ffn_out-N", "ffn_post_norm-N", "ffn_scaled-N", "l_out-N",
 	"result_norm", "logits_raw", "logits_scaled", "result_output", "logits",
@@ -72,7 +74,8 @@ func split(name string) (pattern string, layer int) {
 	return name, -1
 }
 
-// SiteName returns our name of what another engine calls name; a name that the table does not have is returned as it is.
+// SiteName returns our name of what another engine calls name; a name that the table does not have is returned as it
+// is.
 func SiteName(name string) string {
 	plain := ggmlSuffix.ReplaceAllString(name, "")
 	pattern, layer := split(plain)
@@ -144,7 +147,8 @@ func rename(t *Trace) *named {
 		}
 	}
 	// In a block that normalises what attention gives, too, Hugging Face's second norm is that one and not the MLP's.
-	sandwich := slices.ContainsFunc(t.order, func(name string) bool { return strings.HasSuffix(name, ".post_feedforward_layernorm") })
+	sandwich := slices.ContainsFunc(t.order,
+		func(name string) bool { return strings.HasSuffix(name, ".post_feedforward_layernorm") })
 	for _, name := range t.order {
 		ours := SiteName(name)
 		if ours == name {

@@ -31,8 +31,8 @@ const (
 // dimensions, as [rows, heads, n], make longer rows. Arrays in column-major order are turned round; other types,
 // big-endian ones and float64 too, are refused. Sites keep the file's order.
 //
-// Errors name the file and the array; an array that the manifest lists and the file lacks is one. Arrays that take more than 64 times the file's size, and more than 64 MiB, are
-// refused before they are unpacked.
+// Errors name the file and the array; an array that the manifest lists and the file lacks is one. Arrays that take more
+// than 64 times the file's size, and more than 64 MiB, are refused before they are unpacked.
 func Read(path string) (*Trace, error) {
 	return fromFile(path, func(r io.ReaderAt, size int64) (*Trace, error) {
 		return read(r, size, max(smallTrace, inflation*uint64(size)))
@@ -75,7 +75,8 @@ func read(r io.ReaderAt, size int64, limit uint64) (*Trace, error) {
 			return nil, fmt.Errorf("member %q is not an array: its name does not end in %s", f.Name, extension)
 		}
 		if f.UncompressedSize64 > left {
-			return nil, fmt.Errorf("array %q: %d bytes unpacked, which takes the arrays of a file of %d bytes over the limit of %d",
+			return nil, fmt.Errorf("array %q: %d bytes unpacked, which takes the arrays of a file of %d bytes over "+
+				"the limit of %d",
 				name, f.UncompressedSize64, size, limit)
 		}
 		left -= f.UncompressedSize64
@@ -134,7 +135,8 @@ func (t *Trace) readArray(name string, r io.Reader, size uint64) error {
 	if !slices.Contains(allowed, h.descr) {
 		return fmt.Errorf("its elements are %s, expected %s", h.descr, want)
 	} else if h.elements > size/item || h.elements*item+h.size != size {
-		return fmt.Errorf("its shape %v of %s takes %d elements, but it has %d bytes for them", h.shape, h.descr, h.elements, int64(size-h.size))
+		return fmt.Errorf("its shape %v of %s takes %d elements, but it has %d bytes for them", h.shape, h.descr,
+			h.elements, int64(size-h.size))
 	}
 	switch {
 	case name == manifestName:

@@ -257,9 +257,11 @@ func TestReadForms(t *testing.T) {
 	for _, method := range []uint16{zip.Store, zip.Deflate} {
 		b := archive(t, method,
 			member{"b.npy", array("<f4", "(2, 2)", floats(1, 2, 3, 4))},
-			member{"a.npy", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", floats(1, 4, 2, 5, 3, 6))},
+			member{"a.npy", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }",
+				floats(1, 4, 2, 5, 3, 6))},
 			member{"heads.npy", array("<f4", "(1, 2, 2)", floats(1, 2, 3, 4))},
-			member{"turned.npy", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2, 2), }", floats(1, 3, 2, 4))},
+			member{"turned.npy", npy("{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2, 2), }",
+				floats(1, 3, 2, 4))},
 			member{"größe-0.npy", npy("{'shape': (1, 1), 'fortran_order': False, 'descr': '<f4'}\n", floats(9))},
 			member{"version2.npy", append(append([]byte("\x93NUMPY\x02\x00"), 59, 0, 0, 0),
 				append([]byte("{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }"), floats(7, 8)...)...)},
@@ -276,7 +278,9 @@ func TestReadForms(t *testing.T) {
 			name    string
 			rows, n int
 			data    []float32
-		}{{"b", 2, 2, []float32{1, 2, 3, 4}}, {"a", 2, 3, []float32{1, 2, 3, 4, 5, 6}}, {"heads", 1, 4, []float32{1, 2, 3, 4}}, {"turned", 1, 4, []float32{1, 2, 3, 4}}, {"größe-0", 1, 1, []float32{9}}, {"version2", 1, 2, []float32{7, 8}}, {"row", 1, 2, []float32{1, 2}}} {
+		}{{"b", 2, 2, []float32{1, 2, 3, 4}}, {"a", 2, 3, []float32{1, 2, 3, 4, 5, 6}},
+			{"heads", 1, 4, []float32{1, 2, 3, 4}}, {"turned", 1, 4, []float32{1, 2, 3, 4}},
+			{"größe-0", 1, 1, []float32{9}}, {"version2", 1, 2, []float32{7, 8}}, {"row", 1, 2, []float32{1, 2}}} {
 			if err := want.Append(s.name, s.rows, s.n, s.data); err != nil {
 				t.Fatal(err)
 			}

@@ -71,7 +71,8 @@ func TestSafetensors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := traceOf(t, rowsOf{"half", 1, 2, []float32{1, -2}}, rowsOf{"brain", 1, 2, []float32{1, -3}}, rowsOf{"embd", 2, 1, []float32{5, 6}})
+	want := traceOf(t, rowsOf{"half", 1, 2, []float32{1, -2}}, rowsOf{"brain", 1, 2, []float32{1, -3}},
+		rowsOf{"embd", 2, 1, []float32{5, 6}})
 	want.Tokens = []int32{7, 8}
 	same(t, got, want)
 }
@@ -94,20 +95,31 @@ func TestSafetensorsMalformed(t *testing.T) {
 		{"null", tensorsFile("null", nil), "it is empty"},
 		{"null tensor", one("null", nil), "expected 3 keys"},
 		{"unknown type", one(`{"dtype":"F8","shape":[1],"data_offsets":[0,1]}`, []byte{1}), "F8"},
-		{"float64", one(`{"dtype":"F64","shape":[1],"data_offsets":[0,8]}`, make([]byte, 8)), `"a": its elements are F64, expected F32`},
-		{"negative shape", one(`{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}`, make([]byte, 4)), "natural numbers"},
+		{"float64", one(`{"dtype":"F64","shape":[1],"data_offsets":[0,8]}`, make([]byte, 8)),
+			`"a": its elements are F64, expected F32`},
+		{"negative shape", one(`{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}`, make([]byte, 4)),
+			"natural numbers"},
 		{"zero dimension", one(`{"dtype":"F32","shape":[0],"data_offsets":[0,0]}`, nil), "expected dimensions from 1"},
 		{"scalar", one(`{"dtype":"F32","shape":[],"data_offsets":[0,4]}`, make([]byte, 4)), "its shape [] of F32"},
-		{"huge shape", one(`{"dtype":"F32","shape":[2147483647,2147483647],"data_offsets":[0,4]}`, make([]byte, 4)), "takes 4611686014132420609 elements"},
-		{"overflowing shape", one(`{"dtype":"F32","shape":[4294967296,4294967296,4294967296],"data_offsets":[0,4]}`, make([]byte, 4)), "expected dimensions from 1"},
-		{"past the end", one(`{"dtype":"F32","shape":[2],"data_offsets":[0,8]}`, make([]byte, 4)), "at 0 to 8, expected it to begin at 0 and to end by 4"},
-		{"far past the end", one(`{"dtype":"F32","shape":[2],"data_offsets":[0,18446744073709551615]}`, make([]byte, 4)), "to end by 4"},
+		{"huge shape", one(`{"dtype":"F32","shape":[2147483647,2147483647],"data_offsets":[0,4]}`, make([]byte, 4)),
+			"takes 4611686014132420609 elements"},
+		{"overflowing shape", one(`{"dtype":"F32","shape":[4294967296,4294967296,4294967296],"data_offsets":[0,4]}`,
+			make([]byte, 4)), "expected dimensions from 1"},
+		{"past the end", one(`{"dtype":"F32","shape":[2],"data_offsets":[0,8]}`, make([]byte, 4)),
+			"at 0 to 8, expected it to begin at 0 and to end by 4"},
+		{"far past the end", one(`{"dtype":"F32","shape":[2],"data_offsets":[0,18446744073709551615]}`,
+			make([]byte, 4)), "to end by 4"},
 		{"backwards", one(`{"dtype":"F32","shape":[1],"data_offsets":[4,0]}`, make([]byte, 4)), "at 4 to 0"},
 		{"gap", one(`{"dtype":"F32","shape":[1],"data_offsets":[4,8]}`, make([]byte, 8)), "begin at 0"},
-		{"bytes left", one(`{"dtype":"F32","shape":[1],"data_offsets":[0,4]}`, make([]byte, 8)), "take 4 bytes, but it has 8"},
-		{"overlap", tensorsFile(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, make([]byte, 4)), "begin at 4"},
-		{"float tokens", tensorsFile(`{"tokens":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, make([]byte, 4)), "expected I32 or I64"},
-		{"token too large", tensorsFile(`{"tokens":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}`, []byte{0, 0, 0, 0, 1, 0, 0, 0}), "does not fit 32 bits"},
+		{"bytes left", one(`{"dtype":"F32","shape":[1],"data_offsets":[0,4]}`, make([]byte, 8)),
+			"take 4 bytes, but it has 8"},
+		{"overlap", tensorsFile(
+			`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`,
+			make([]byte, 4)), "begin at 4"},
+		{"float tokens", tensorsFile(`{"tokens":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, make([]byte, 4)),
+			"expected I32 or I64"},
+		{"token too large", tensorsFile(`{"tokens":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}`,
+			[]byte{0, 0, 0, 0, 1, 0, 0, 0}), "does not fit 32 bits"},
 		{"no name", tensorsFile(`{"":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, make([]byte, 4)), "not free"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -125,7 +137,8 @@ func TestSafetensorsMalformed(t *testing.T) {
 
 func FuzzSafetensors(f *testing.F) {
 	f.Add(tensorsFile(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, floats(1)))
-	f.Add(tensorsFile(`{"tokens":{"dtype":"I32","shape":[1],"data_offsets":[0,4]},"__metadata__":{"a":"b"}}`, floats(1)))
+	f.Add(tensorsFile(`{"tokens":{"dtype":"I32","shape":[1],"data_offsets":[0,4]},"__metadata__":{"a":"b"}}`,
+		floats(1)))
 	f.Add(tensorsFile(`{"a":null,"__metadata__":null}`, nil))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if tr, err := parseSafetensors(bytes.NewReader(data), int64(len(data))); err == nil {

@@ -27,7 +27,8 @@ type weightCapture struct{ copy, of backend.Tensor }
 
 // NewRecorder returns a recorder of the sites that want accepts.
 func NewRecorder(be backend.Backend, want func(site string) bool) *Recorder {
-	return &Recorder{be: be, want: want, free: map[[2]int][]capture{}, weights: map[string]weightCapture{}, host: map[string][]float32{}}
+	return &Recorder{be: be, want: want, free: map[[2]int][]capture{}, weights: map[string]weightCapture{},
+		host: map[string][]float32{}}
 }
 
 // Site captures t, [rows, n], with the bias [1, n] added to the copy where it is valid.

@@ -29,7 +29,8 @@ func parseSafetensors(r io.ReaderAt, size int64) (*Trace, error) {
 	}
 	length := binary.LittleEndian.Uint64(head[:])
 	if length > maxTensorsHeader || length > uint64(size-8) {
-		return nil, fmt.Errorf("not a .safetensors file: its header claims %d bytes, expected at most %d of a file of %d",
+		return nil, fmt.Errorf("not a .safetensors file: its header claims %d bytes, expected at most %d of "+
+			"a file of %d",
 			length, maxTensorsHeader, size)
 	}
 	text := make([]byte, length)
@@ -48,7 +49,8 @@ func parseSafetensors(r io.ReaderAt, size int64) (*Trace, error) {
 	for _, info := range list {
 		from, to := info.DataOffsets[0], info.DataOffsets[1]
 		if from != end || to < from || to > uint64(size-start) {
-			return nil, fmt.Errorf("tensor %q: its data is at %d to %d, expected it to begin at %d and to end by %d", info.name, from, to, end, size-start)
+			return nil, fmt.Errorf("tensor %q: its data is at %d to %d, expected it to begin at %d and to end by %d",
+				info.name, from, to, end, size-start)
 		}
 		end = to
 		data := io.NewSectionReader(r, start+int64(from), int64(to-from))
@@ -83,7 +85,8 @@ func tensorInfos(text []byte) (list []tensorInfo, err error) {
 		list = append(list, tensorInfo{name, *info})
 	}
 	slices.SortFunc(list, func(a, b tensorInfo) int {
-		return cmp.Or(cmp.Compare(a.DataOffsets[0], b.DataOffsets[0]), cmp.Compare(a.DataOffsets[1], b.DataOffsets[1]), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.DataOffsets[0], b.DataOffsets[0]), cmp.Compare(a.DataOffsets[1], b.DataOffsets[1]),
+			cmp.Compare(a.name, b.name))
 	})
 	return list, nil
 }
@@ -109,7 +112,8 @@ func (t *Trace) readTensor(info tensorInfo, r io.Reader, size uint64) error {
 		shape, elements = append(shape, int(d)), lo
 	}
 	if item := info.DType.Size(); len(shape) == 0 || elements > size/item || elements*item != size {
-		return fmt.Errorf("its shape %v of %s takes %d elements, but it has %d bytes for them", info.Shape, info.DType, elements, size)
+		return fmt.Errorf("its shape %v of %s takes %d elements, but it has %d bytes for them", info.Shape, info.DType,
+			elements, size)
 	}
 	b := make([]byte, size)
 	if _, err := io.ReadFull(r, b); err != nil {

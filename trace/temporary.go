@@ -19,8 +19,8 @@ var temporary struct {
 // ErrAbandoned is what a write ends with after Abandon.
 var ErrAbandoned = errors.New("the program is about to end")
 
-// Abandon removes every file that is being written and is not whole yet, and lets none appear afterwards. It is for a program
-// that ends at once, whatever its goroutines do; it cannot be taken back.
+// Abandon removes every file that is being written and is not whole yet, and lets none appear afterwards. It is for a
+// program that ends at once, whatever its goroutines do; it cannot be taken back.
 func Abandon() {
 	temporary.Lock()
 	defer temporary.Unlock()

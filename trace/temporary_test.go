@@ -81,7 +81,8 @@ func TestPieces(t *testing.T) {
 	}
 	for _, size := range []int{0, 1, pieceBytes - 1, pieceBytes, pieceBytes + 1, len(content)} {
 		var b bytes.Buffer
-		if n, err := (pieces{&b}).Write(content[:size]); n != size || err != nil || !bytes.Equal(b.Bytes(), content[:size]) {
+		if n, err := (pieces{&b}).Write(content[:size]); n != size || err != nil ||
+			!bytes.Equal(b.Bytes(), content[:size]) {
 			t.Errorf("%d bytes: %d, %v", size, n, err)
 		}
 	}

@@ -26,7 +26,8 @@ type site struct {
 func New() *Trace { return &Trace{sites: map[string]*site{}} }
 
 // Append adds rows [rows, n] to a site; a new site comes after those there are. A width other than that of the site's
-// earlier rows, data of another length, or a name that a file's tokens or manifest have, is an error. The data is copied.
+// earlier rows, data of another length, or a name that a file's tokens or manifest have, is an error. The data is
+// copied.
 func (t *Trace) Append(name string, rows, n int, data []float32) error {
 	if err := checkRows(name, rows, n, len(data)); err != nil {
 		return err

@@ -69,7 +69,8 @@ func atPath(path string, err error) error {
 }
 
 // target returns where the file of a path is, and whether it can be put in place by renaming. A link keeps pointing
-// where it did. A device or a pipe is written to: a file must not take its place. A folder is an error, and so is no name.
+// where it did. A device or a pipe is written to: a file must not take its place. A folder is an error, and so is no
+// name.
 func target(path string) (at string, regular bool, err error) {
 	if path == "" {
 		return "", false, errors.New("the name of the file is empty")
@@ -134,7 +135,10 @@ func encode(w io.Writer, m *Manifest, tokens []int32, sites []string, site func(
 			return fmt.Errorf("array %q: %w", manifestName, err)
 		}
 		h := npyHeader{descr: "|u1", shape: []int{len(text)}}
-		err = member(manifestName, func(w io.Writer) error { _, err := w.Write(append(h.encode(), text...)); return err })
+		err = member(manifestName, func(w io.Writer) error {
+			_, err := w.Write(append(h.encode(), text...))
+			return err
+		})
 		if err != nil {
 			return err
 		}

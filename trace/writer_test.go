@@ -13,7 +13,8 @@ import (
 )
 
 func testManifest() *Manifest {
-	return &Manifest{Schema: ManifestSchema, Engine: "cera", Model: "größe.gguf", SHA256: "00", Tokens: 3, Sites: []string{"embd", "l_out-0"}}
+	return &Manifest{Schema: ManifestSchema, Engine: "cera", Model: "größe.gguf", SHA256: "00", Tokens: 3,
+		Sites: []string{"embd", "l_out-0"}}
 }
 
 // TestWriter writes the same content by chunks that alternate between sites, and whole.
@@ -33,7 +34,8 @@ func TestWriter(t *testing.T) {
 			}
 		}
 	}
-	for _, e := range []rowsOf{{"embd", 1, 3, []float32{1, 2, 3}}, {"embd", 1, 2, []float32{1}}, {"tokens", 1, 1, []float32{1}}, {"manifest", 1, 1, []float32{1}}} {
+	for _, e := range []rowsOf{{"embd", 1, 3, []float32{1, 2, 3}}, {"embd", 1, 2, []float32{1}},
+		{"tokens", 1, 1, []float32{1}}, {"manifest", 1, 1, []float32{1}}} {
 		if err := w.Append(e.name, e.rows, e.n, e.data); err == nil {
 			t.Errorf("%+v was taken", e)
 		}
@@ -48,7 +50,8 @@ func TestWriter(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	tr := traceOf(t, rowsOf{"embd", 3, 2, []float32{1, -1, 2, -2, 3, -3}}, rowsOf{"l_out-0", 6, 1, []float32{1, 2, 2, 4, 3, 6}})
+	tr := traceOf(t, rowsOf{"embd", 3, 2, []float32{1, -1, 2, -2, 3, -3}},
+		rowsOf{"l_out-0", 6, 1, []float32{1, 2, 2, 4, 3, 6}})
 	tr.Tokens, tr.Manifest = []int32{4, 5, 6}, testManifest()
 	if err := tr.Write(whole); err != nil {
 		t.Fatal(err)
@@ -133,7 +136,8 @@ func TestManifestMalformed(t *testing.T) {
 		{"too long", bytesOf(strings.Repeat(" ", maxManifest+1)), "expected at most"},
 	} {
 		tr := New()
-		if err := tr.readArray(manifestName, bytes.NewReader(c.data), uint64(len(c.data))); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := tr.readArray(manifestName, bytes.NewReader(c.data), uint64(len(c.data))); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one that says %q", c.name, err, c.want)
 		}
 	}

@@ -39,7 +39,8 @@ func testAttention(t *testing.T, be backend.Backend) {
 	// Windows, from positions that they do not reach past to positions far beyond them.
 	for _, window := range []uint32{1, 3, 64, 130} {
 		for k, p := range []uint32{0, 1, window - 1, window, window + 1, 2 * window, 300} {
-			attention(t, be, attentionCase{heads: 4, kv: 2, headDim: 24, pad: k % 3, scale: 0.2, at: []uint32{p}, window: int(window)})
+			attention(t, be, attentionCase{heads: 4, kv: 2, headDim: 24, pad: k % 3, scale: 0.2, at: []uint32{p},
+				window: int(window)})
 		}
 		attention(t, be, attentionCase{heads: 2, kv: 1, headDim: 16, scale: 0.25, window: int(window),
 			at: []uint32{0, 1, 2, 3, 63, 64, 65, 127, 128, 129, 130, 131, 190, 260}})
@@ -47,12 +48,15 @@ func testAttention(t *testing.T, be backend.Backend) {
 	attention(t, be, attentionCase{heads: 2, kv: 1, headDim: 16, scale: 0.25, at: []uint32{5, 130}, window: 1 << 30})
 	// Softcaps, from one that hardly shows to one that levels all scores.
 	for _, limit := range []float32{50, 3, 0.25} {
-		attention(t, be, attentionCase{heads: 4, kv: 2, headDim: 24, scale: 0.2, at: []uint32{0, 40, 129}, softcap: limit})
-		attention(t, be, attentionCase{heads: 3, kv: 1, headDim: 31, pad: 1, scale: 4, at: []uint32{7, 130}, softcap: limit})
+		attention(t, be, attentionCase{heads: 4, kv: 2, headDim: 24, scale: 0.2, at: []uint32{0, 40, 129},
+			softcap: limit})
+		attention(t, be, attentionCase{heads: 3, kv: 1, headDim: 31, pad: 1, scale: 4, at: []uint32{7, 130},
+			softcap: limit})
 	}
 	// Sinks: of the scores' size, some that take all, some that take nothing.
 	for _, sinks := range [][]float32{{0, 1.5, -2, 6}, {-1e30, -200, -60, 60}, {100, 88, 200, 1e30}} {
-		attention(t, be, attentionCase{heads: 4, kv: 2, headDim: 24, pad: 2, scale: 0.2, at: []uint32{0, 5, 127, 128, 200}, sinks: sinks})
+		attention(t, be, attentionCase{heads: 4, kv: 2, headDim: 24, pad: 2, scale: 0.2,
+			at: []uint32{0, 5, 127, 128, 200}, sinks: sinks})
 	}
 	// All of it together.
 	for _, window := range []int{1, 3, 64, 130} {
@@ -61,9 +65,9 @@ func testAttention(t *testing.T, be backend.Backend) {
 	}
 }
 
-// attention checks one shape. Cache rows that no row of the batch may see must not be read: before the first that some row
-// sees and after the last they are not even numbers. Between them values are poison, and keys are zeros in some and poison
-// in others, so that whatever the query is, one of them has a weight that would show.
+// attention checks one shape. Cache rows that no row of the batch may see must not be read: before the first that some
+// row sees and after the last they are not even numbers. Between them values are poison, and keys are zeros in some and
+// poison in others, so that whatever the query is, one of them has a weight that would show.
 func attention(t *testing.T, be backend.Backend, c attentionCase) {
 	t.Helper()
 	first := func(p uint32) int {
@@ -116,7 +120,8 @@ func attention(t *testing.T, be backend.Backend, c attentionCase) {
 	q := put(be, len(c.at), c.heads*c.headDim, c.heads*c.headDim+c.pad, random(1, 1))
 	dst := poisoned(be, len(c.at), c.heads*c.headDim, c.heads*c.headDim+c.pad)
 	pos := ids(be, c.at)
-	p := backend.Attention{NHead: c.heads, NKV: c.kv, HeadDim: c.headDim, Scale: c.scale, Window: c.window, Softcap: c.softcap}
+	p := backend.Attention{NHead: c.heads, NKV: c.kv, HeadDim: c.headDim, Scale: c.scale, Window: c.window,
+		Softcap: c.softcap}
 	operands := []*operand{q}
 	if len(c.sinks) > 0 {
 		sinks := put(be, 1, c.heads, c.heads, func(_, h int) float32 { return c.sinks[h%len(c.sinks)] })

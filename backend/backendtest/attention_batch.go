@@ -17,8 +17,8 @@ func upTo(last uint32, rows int) []uint32 {
 	return at
 }
 
-// testAttentionSplits has few rows on caches long enough that a kernel may split the positions, which lie at the borders of
-// every likely split, and groups of any number of heads.
+// testAttentionSplits has few rows on caches long enough that a kernel may split the positions, which lie at the
+// borders of every likely split, and groups of any number of heads.
 func testAttentionSplits(t *testing.T, be backend.Backend) {
 	for _, half := range []bool{false, true} {
 		for k, c := range []attentionCase{
@@ -44,19 +44,22 @@ func testAttentionSplits(t *testing.T, be backend.Backend) {
 		for _, at := range [][]uint32{{0}, {5, 64, 128}, {2047, 1000}} {
 			attention(t, be, attentionCase{heads: 4, kv: 2, headDim: 16, scale: 0.25, at: at, half: half, free: 3000})
 		}
-		attention(t, be, attentionCase{heads: 4, kv: 1, headDim: 16, scale: 0.25, at: []uint32{2111}, half: half, free: 1})
+		attention(t, be, attentionCase{heads: 4, kv: 1, headDim: 16, scale: 0.25, at: []uint32{2111}, half: half,
+			free: 1})
 		for _, window := range []int{1, 63, 64, 65, 200, 700} {
-			attention(t, be, attentionCase{heads: 4, kv: 2, headDim: 24, pad: 4, scale: 0.2, window: window, softcap: 5, half: half,
-				at: []uint32{0, 62, 63, 64, 700, 1300}, sinks: []float32{0.5, -3, 4, -1e30, 30, 1, -0.25}})
+			attention(t, be, attentionCase{heads: 4, kv: 2, headDim: 24, pad: 4, scale: 0.2, window: window, softcap: 5,
+				half: half,
+				at:   []uint32{0, 62, 63, 64, 700, 1300}, sinks: []float32{0.5, -3, 4, -1e30, 30, 1, -0.25}})
 		}
 		for _, sinks := range [][]float32{{0, 1.5, -2, 6}, {-1e30, -200, -60, 60}, {100, 88, 200, 1e30}} {
-			attention(t, be, attentionCase{heads: 8, kv: 2, headDim: 24, scale: 0.2, at: []uint32{700, 5, 127, 128, 0}, sinks: sinks, half: half})
+			attention(t, be, attentionCase{heads: 8, kv: 2, headDim: 24, scale: 0.2, at: []uint32{700, 5, 127, 128, 0},
+				sinks: sinks, half: half})
 		}
 	}
 }
 
-// testAttentionBatch has many rows: chunks of a prompt from its start and from its middle, rows of several sequences in one
-// batch, and numbers of rows that fill no tile.
+// testAttentionBatch has many rows: chunks of a prompt from its start and from its middle, rows of several sequences in
+// one batch, and numbers of rows that fill no tile.
 func testAttentionBatch(t *testing.T, be backend.Backend) {
 	for _, half := range []bool{false, true} {
 		for k, c := range []attentionCase{
@@ -76,21 +79,24 @@ func testAttentionBatch(t *testing.T, be backend.Backend) {
 			attention(t, be, c)
 		}
 		for _, window := range []int{1, 40, 64, 129, 1 << 20} {
-			attention(t, be, attentionCase{heads: 4, kv: 2, headDim: 24, pad: 4, scale: 0.3, window: window, softcap: 5, half: half,
-				at: upTo(333, 75), sinks: []float32{0.5, -3, 4, -1e30, 30, 1, -0.25}})
+			attention(t, be, attentionCase{heads: 4, kv: 2, headDim: 24, pad: 4, scale: 0.3, window: window, softcap: 5,
+				half: half,
+				at:   upTo(333, 75), sinks: []float32{0.5, -3, 4, -1e30, 30, 1, -0.25}})
 			// Rows that see nothing of what others see.
 			attention(t, be, attentionCase{heads: 2, kv: 1, headDim: 16, scale: 0.25, window: window, half: half,
 				at: append(upTo(900, 10), 0, 450, 451, 449, 130, 3)})
 		}
 		for _, sinks := range [][]float32{{0, 1.5, -2, 6}, {-1e30, -200, -60, 60}, {100, 88, 200, 1e30}} {
-			attention(t, be, attentionCase{heads: 4, kv: 2, headDim: 24, scale: 0.2, at: upTo(1400, 12), sinks: sinks, half: half})
+			attention(t, be, attentionCase{heads: 4, kv: 2, headDim: 24, scale: 0.2, at: upTo(1400, 12), sinks: sinks,
+				half: half})
 		}
 		// Scores so large that one position takes all.
 		attention(t, be, attentionCase{heads: 3, kv: 3, headDim: 16, scale: 4, at: upTo(130, 11), half: half})
 	}
 }
 
-// testRepeatAttention runs attentions again and again on other data in between: a missing barrier shows as bits that move.
+// testRepeatAttention runs attentions again and again on other data in between: a missing barrier shows as bits that
+// move.
 func testRepeatAttention(t *testing.T, be backend.Backend) {
 	const heads, kv, headDim, ctx = 8, 2, 24, 700
 	runs := 8
@@ -99,8 +105,10 @@ func testRepeatAttention(t *testing.T, be backend.Backend) {
 	}
 	for _, half := range []bool{false, true} {
 		for _, rows := range []int{1, 3, 40} {
-			k, v := putCache(be, half, ctx, kv*headDim, 0, random(1, 1)), putCache(be, half, ctx, kv*headDim, 0, random(2, 1))
-			q, other := put(be, rows, heads*headDim, heads*headDim, random(3, 1)), put(be, rows, heads*headDim, heads*headDim, random(4, 1))
+			k, v := putCache(be, half, ctx, kv*headDim, 0, random(1, 1)),
+				putCache(be, half, ctx, kv*headDim, 0, random(2, 1))
+			q, other := put(be, rows, heads*headDim, heads*headDim, random(3, 1)),
+				put(be, rows, heads*headDim, heads*headDim, random(4, 1))
 			dst := poisoned(be, rows, heads*headDim, heads*headDim)
 			pos := ids(be, upTo(600, rows))
 			p := backend.Attention{NHead: heads, NKV: kv, HeadDim: headDim, Scale: 0.3}

@@ -22,7 +22,8 @@ func BenchAll(b *testing.B, open func(b *testing.B) backend.Backend) {
 			b.Run(fmt.Sprintf("matmul/%s/%dx14336x4096", f, rows), func(b *testing.B) {
 				benchCase(b, be, kernelbench.MatMulCase(f, rows, 14336, 4096), nil)
 			})
-			b.Run(fmt.Sprintf("expert_matmul/%s/%dx8of64x1024x2048", f, rows), func(b *testing.B) { benchExperts(b, be, f, rows, 8, 64, 1024, 2048) })
+			b.Run(fmt.Sprintf("expert_matmul/%s/%dx8of64x1024x2048", f, rows),
+				func(b *testing.B) { benchExperts(b, be, f, rows, 8, 64, 1024, 2048) })
 		}
 	}
 	for _, rows := range []int{1, 512} {
@@ -35,8 +36,8 @@ const (
 	warmUp     = 100 * time.Millisecond // of work lifts the clocks of a device that was idle
 	stayWarm   = 10 * time.Millisecond  // of work where it was not
 	coolsAfter = 50 * time.Millisecond  // without work a device may count as idle
-	// waitAfter is how much work lies between two waits: a wait and the start after it cost about a millisecond, which is
-	// not to count; but nobody is to take the work for a hang.
+	// waitAfter is how much work lies between two waits: a wait and the start after it cost about a millisecond, which
+	// is not to count; but nobody is to take the work for a hang.
 	waitAfter = 250 * time.Millisecond
 )
 

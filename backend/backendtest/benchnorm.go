@@ -14,10 +14,10 @@ type NormVariant struct {
 	Use  func(n int) bool // makes the backend run norms so from here on; false where it cannot with rows of n
 }
 
-// BenchNorms benchmarks the norms, each shape beside the ceiling, a line for each shape, kernel and variant: ways of a backend to
-// run its norms, tried in turn; without any, it runs them as it does. Where there are many rows, ops work on several sets of
-// tensors in turn, beyond what a cache holds; with one row, each works on what the one before left, and its time is that of a
-// step that depends on another.
+// BenchNorms benchmarks the norms, each shape beside the ceiling, a line for each shape, kernel and variant: ways of a
+// backend to run its norms, tried in turn; without any, it runs them as it does. Where there are many rows, ops work on
+// several sets of tensors in turn, beyond what a cache holds; with one row, each works on what the one before left, and
+// its time is that of a step that depends on another.
 func BenchNorms(b *testing.B, be backend.Backend, variants []NormVariant) {
 	of := func(n int) []variant {
 		var list []variant
@@ -32,15 +32,19 @@ func BenchNorms(b *testing.B, be backend.Backend, variants []NormVariant) {
 	} {
 		b.Run(fmt.Sprintf("%dx%d", s.rows, s.n), func(b *testing.B) {
 			b.Run("ceiling", func(b *testing.B) {
-				benchCase(b, be, kernelbench.PassCase(s.rows, s.n), []variant{{"elementwise", func() bool { return true }}})
+				benchCase(b, be, kernelbench.PassCase(s.rows, s.n),
+					[]variant{{"elementwise", func() bool { return true }}})
 			})
-			for _, c := range []*kernelbench.Case{kernelbench.AddRMSNormCase(s.rows, s.n), kernelbench.FusedNormCase(s.rows, s.n)} {
+			for _, c := range []*kernelbench.Case{kernelbench.AddRMSNormCase(s.rows, s.n),
+				kernelbench.FusedNormCase(s.rows, s.n)} {
 				b.Run(c.Kernel, func(b *testing.B) { benchCase(b, be, c, of(s.n)) })
 			}
 		})
 	}
 	// The heads of a few hundred tokens.
-	b.Run("32768x128/rmsnorm_batch", func(b *testing.B) { benchCase(b, be, kernelbench.RMSNormCase(32768, 128), of(128)) })
+	b.Run("32768x128/rmsnorm_batch", func(b *testing.B) {
+		benchCase(b, be, kernelbench.RMSNormCase(32768, 128), of(128))
+	})
 }
 
 // variant is one way of a backend to run a kernel; use makes it do so, and is false where it cannot.

@@ -35,8 +35,9 @@ var halves = map[backend.Format][]int{
 	backend.IQ3_S:   {0},
 }
 
-// RandomBlocks returns a matrix [rows, n] in any known format: random bytes, but for scales of moderate size, so that all
-// values are finite. n is a multiple of the format's block. The halves of the first block of the second row are subnormal.
+// RandomBlocks returns a matrix [rows, n] in any known format: random bytes, but for scales of moderate size, so that
+// all values are finite. n is a multiple of the format's block. The halves of the first block of the second row are
+// subnormal.
 func RandomBlocks(f backend.Format, rows, n int, seed uint64) []byte {
 	rng := rand.New(rand.NewPCG(seed, uint64(f)))
 	data := make([]byte, rows*f.RowBytes(n))

@@ -170,7 +170,8 @@ func storeEdges(t *testing.T, be backend.Backend) {
 			return uint32(roundHalf(values[2*i])) | uint32(roundHalf(values[2*i+1]))<<16
 		})
 	}
-	back.expectU32(t, "unpacked edges", func(_, i int) uint32 { return math.Float32bits(float32(halfValue(roundHalf(values[i])))) })
+	back.expectU32(t, "unpacked edges",
+		func(_, i int) uint32 { return math.Float32bits(float32(halfValue(roundHalf(values[i])))) })
 	freeAll(x, k, v, back)
 	be.Free(pos)
 }

@@ -49,7 +49,8 @@ func testArgMax(t *testing.T, be backend.Backend) {
 		})
 		got := ids(be, []uint32{99, 99, 99})
 		be.ArgMax(got, x.t)
-		if found := readIDs(t, be, got); !slices.Equal(found, []uint32{uint32(c.want), uint32(c.want), uint32(c.want)}) {
+		if found := readIDs(t, be, got); !slices.Equal(found,
+			[]uint32{uint32(c.want), uint32(c.want), uint32(c.want)}) {
 			t.Errorf("%s: %v, want %d three times", c.name, found, c.want)
 		}
 		if !slices.ContainsFunc(x.host, func(v float32) bool { return v-v != 0 }) { // such values have no distance

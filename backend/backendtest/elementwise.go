@@ -99,7 +99,8 @@ func activate(act backend.Activation, gate, up float64) float64 {
 
 // extremes are values where exp overflows or vanishes, powers overflow or a clamp bites: the result must be that of
 // the limit.
-var extremes = []float32{-1e30, -1e13, -200, -100, -88.5, -50, -10.5, -7, -1, -1e-20, 0, 1e-20, 6.9, 7, 7.1, 50, 88.5, 100, 200, 1e13, 1e30}
+var extremes = []float32{-1e30, -1e13, -200, -100, -88.5, -50, -10.5, -7, -1, -1e-20, 0, 1e-20, 6.9, 7, 7.1, 50, 88.5,
+	100, 200, 1e13, 1e30}
 
 func testAct(t *testing.T, be backend.Backend) {
 	for _, act := range []backend.Activation{backend.SiLU, backend.GELUTanh} {
@@ -108,7 +109,8 @@ func testAct(t *testing.T, be backend.Backend) {
 			checkAct(t, be, fmt.Sprintf("%s, %+v", act, c), act, dst, src)
 		}
 		src := put(be, 1, len(extremes), len(extremes), func(_, i int) float32 { return extremes[i] })
-		checkAct(t, be, fmt.Sprintf("%s of extreme values", act), act, poisoned(be, 1, len(extremes), len(extremes)), src)
+		checkAct(t, be, fmt.Sprintf("%s of extreme values", act), act, poisoned(be, 1, len(extremes), len(extremes)),
+			src)
 	}
 }
 

@@ -67,11 +67,13 @@ func testErrors(t *testing.T, be backend.Backend) {
 		{"rope with heads that do not divide", func() { be.RoPE(x, pos, y, backend.RoPE{HeadDim: 3, RotDim: 2}) }},
 		{"rope with a short table", func() { be.RoPE(x, pos, small, rope) }},
 		{"store of another width", func() { be.StoreKV(backend.KV{K: small, V: small}, x, y, pos) }},
-		{"store of halves in rows of too many words", func() { be.StoreKV(backend.KV{K: x, V: y, Half: true}, w8, w8, pos.View(0, 1, 1)) }},
+		{"store of halves in rows of too many words",
+			func() { be.StoreKV(backend.KV{K: x, V: y, Half: true}, w8, w8, pos.View(0, 1, 1)) }},
 		{"unpacked halves of another width", func() { be.UnpackHalf(x, y) }},
 		{"unpacked halves of fewer rows", func() { be.UnpackHalf(x, kv.Slice(0, 3)) }},
 		{"attention on halves in rows of too many words", func() {
-			be.Attention(x, y, backend.KV{K: w8.View(0, 2, 4), V: w8.View(0, 2, 4), Half: true}, pos, backend.Attention{NHead: 4, NKV: 2, HeadDim: 2})
+			be.Attention(x, y, backend.KV{K: w8.View(0, 2, 4), V: w8.View(0, 2, 4), Half: true}, pos,
+				backend.Attention{NHead: 4, NKV: 2, HeadDim: 2})
 		}},
 		{"attention with heads that do not group", func() {
 			be.Attention(x, y, backend.KV{K: x, V: y}, pos, backend.Attention{NHead: 4, NKV: 3, HeadDim: 2})
@@ -105,7 +107,9 @@ func testErrors(t *testing.T, be backend.Backend) {
 		{"route with ids of another width", func() { be.Route(x, picks, logits, backend.Router{Used: 2}) }},
 		{"route with weights of another width", func() { be.Route(picks, x, logits, backend.Router{Used: 2}) }},
 		{"route of fewer rows", func() { be.Route(picks, y.View(0, 3, 2), logits, backend.Router{Used: 2}) }},
-		{"route of an unknown kind", func() { be.Route(picks, y.View(0, 4, 2), logits, backend.Router{Kind: 2, Used: 2}) }},
+		{"route of an unknown kind", func() {
+			be.Route(picks, y.View(0, 4, 2), logits, backend.Router{Kind: 2, Used: 2})
+		}},
 		{"expert matmul of another width", func() { be.ExpertMatMul(x.View(0, 4, 4), small, weight, pos) }},
 		{"expert matmul of half an expert", func() { be.ExpertMatMul(x.View(0, 4, 3), y, weight, pos) }},
 		{"expert matmul with an id too few", func() { be.ExpertMatMul(x.View(0, 4, 4), y, weight, pos.View(0, 1, 3)) }},

@@ -25,7 +25,8 @@ func expectMatMul(t *testing.T, what string, dst, x *operand, w *matrix) {
 
 // testMatMuls multiplies x with several weights, joined and not, and in any order of use.
 func testMatMuls(t *testing.T, be backend.Backend) {
-	for _, f := range []backend.Format{backend.F32, backend.F16, backend.BF16, backend.Q8_0, backend.Q4_0, backend.Q4_K, backend.Q6_K} {
+	for _, f := range []backend.Format{backend.F32, backend.F16, backend.BF16, backend.Q8_0, backend.Q4_0, backend.Q4_K,
+		backend.Q6_K} {
 		for _, k := range []int{256, 1024, 2304} {
 			for _, join := range []bool{false, true} {
 				ws := []*matrix{encode(t, be, f, 26, k, 1), encode(t, be, f, 9, k, 2), encode(t, be, f, 9, k, 3)}
@@ -59,7 +60,8 @@ func testMatMuls(t *testing.T, be backend.Backend) {
 				be.FreeWeight(list[0])
 				x, alone := put(be, 1, k, k, random(5, 1)), poisoned(be, 1, 9, 9)
 				be.MatMul(alone.t, x.t, list[2])
-				expectMatMul(t, fmt.Sprintf("%v, k %d, joined %v, after another was freed", f, k, join), alone, x, ws[2])
+				expectMatMul(t, fmt.Sprintf("%v, k %d, joined %v, after another was freed", f, k, join), alone, x,
+					ws[2])
 				x.free()
 				alone.free()
 				be.FreeWeight(list[1])

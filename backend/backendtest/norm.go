@@ -39,7 +39,8 @@ var normInputs = []normInput{
 var paddings = []int{0, 8, 5, 4, 3}
 
 // wantNorm returns rms_norm(x) * w + b at [r, i] in float64, with the bound of check's table.
-func wantNorm(n int, x func(r, i int) float64, eps float32, w, b func(i int) float64) func(r, i int) (float64, float64) {
+func wantNorm(n int, x func(r, i int) float64, eps float32, w, b func(i int) float64) func(r, i int) (float64,
+	float64) {
 	row, inv := -1, 0.0
 	return func(r, i int) (float64, float64) {
 		if r != row {
@@ -85,7 +86,8 @@ func testRMSNorm(t *testing.T, be backend.Backend) {
 			dst := poisoned(be, 2, 100, 100)
 			be.RMSNorm(dst.t, src.t, w.t, eps)
 			dst.expect(t, fmt.Sprintf("eps %g, values about %g", eps, scale), wantNorm(100,
-				func(r, i int) float64 { return float64(src.at(r, i)) }, eps, func(i int) float64 { return float64(w.at(0, i)) }, noShift))
+				func(r, i int) float64 { return float64(src.at(r, i)) }, eps,
+				func(i int) float64 { return float64(w.at(0, i)) }, noShift))
 			for _, o := range []*operand{src, w, dst} {
 				o.free()
 			}
@@ -103,7 +105,8 @@ func testAddRMSNorm(t *testing.T, be backend.Backend) {
 }
 
 // addRMSNorm checks one shape: the stream bit for bit, then the norm of the stream.
-func addRMSNorm(t *testing.T, be backend.Backend, rows, n, pad int, eps float32, name string, x, d func(r, i int) float32) {
+func addRMSNorm(t *testing.T, be backend.Backend, rows, n, pad int, eps float32, name string, x,
+	d func(r, i int) float32) {
 	t.Helper()
 	src, res := put(be, rows, n, n+pad, x), put(be, rows, n, n+pad, d)
 	w, dst := put(be, 1, n, n, random(2, 1)), poisoned(be, rows, n, n+2*pad)
@@ -125,14 +128,16 @@ func testFusedNorm(t *testing.T, be backend.Backend) {
 			for _, c := range []struct{ bias, tee, inPlace bool }{
 				{false, false, false}, {true, false, false}, {false, true, false}, {true, true, true},
 			} {
-				fusedNorm(t, be, 3, n, epsilons[(j+k)%len(epsilons)], in.name, in.value(uint64(n)), c.bias, c.tee, c.inPlace)
+				fusedNorm(t, be, 3, n, epsilons[(j+k)%len(epsilons)], in.name, in.value(uint64(n)), c.bias, c.tee,
+					c.inPlace)
 			}
 		}
 	}
 }
 
 // fusedNorm checks one shape of the arena kernel; the arena is poisoned where nothing stands.
-func fusedNorm(t *testing.T, be backend.Backend, rows, n int, eps float32, name string, value func(r, i int) float32, bias, tee, inPlace bool) {
+func fusedNorm(t *testing.T, be backend.Backend, rows, n int, eps float32, name string, value func(r, i int) float32,
+	bias, tee, inPlace bool) {
 	t.Helper()
 	// The regions, a row of poison between each two.
 	const gap = 1
@@ -185,8 +190,10 @@ func fusedNorm(t *testing.T, be backend.Backend, rows, n int, eps float32, name 
 		}
 		return float64(s)
 	}
-	norm := wantNorm(n, sum, eps, func(i int) float64 { return float64(at("gamma", 0, i)) }, func(i int) float64 { return float64(at("beta", 0, i)) })
-	arena.expect(t, fmt.Sprintf("%d rows of %d, %s, eps %g, bias %v, tee %v, in place %v", rows, n, name, eps, bias, tee, inPlace),
+	norm := wantNorm(n, sum, eps, func(i int) float64 { return float64(at("gamma", 0, i)) },
+		func(i int) float64 { return float64(at("beta", 0, i)) })
+	arena.expect(t, fmt.Sprintf("%d rows of %d, %s, eps %g, bias %v, tee %v, in place %v", rows, n, name, eps, bias,
+		tee, inPlace),
 		func(r, i int) (float64, float64) {
 			switch k := r - start["out"]; {
 			case k >= 0 && k < rows:
@@ -232,7 +239,8 @@ func normsAgree(t *testing.T, be backend.Backend, n int) {
 	be.Copy(gamma, w.t)
 	be.Copy(beta, zero)
 	be.AddRMSNorm(dst.t, src.t, res.t, w.t, eps)
-	be.FusedResidualRMSNorm(backend.FusedNorm{Out: out, In: in, Residual: delta, Gamma: gamma, Beta: beta, Sum: in, Eps: eps})
+	be.FusedResidualRMSNorm(backend.FusedNorm{Out: out, In: in, Residual: delta, Gamma: gamma, Beta: beta, Sum: in,
+		Eps: eps})
 	stream, fused := make([]float32, rows*n), make([]float32, rows*n)
 	if err := be.Read(stream, src.t); err != nil {
 		t.Fatal(err)
@@ -253,7 +261,8 @@ func normsAgree(t *testing.T, be backend.Backend, n int) {
 		t.Fatal(err)
 	}
 	for i := range normed {
-		if bound := 2 * check.NormBound(n, float64(normed[i]), 1); !(math.Abs(float64(normed[i]-fusedNormed[i])) <= bound) {
+		if bound := 2 * check.NormBound(n, float64(normed[i]),
+			1); !(math.Abs(float64(normed[i]-fusedNormed[i])) <= bound) {
 			t.Fatalf("rows of %d, norm[%d]: batch %g, arena %g", n, i, normed[i], fusedNormed[i])
 		}
 	}

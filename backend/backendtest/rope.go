@@ -12,7 +12,8 @@ import (
 func testRoPE(t *testing.T, be backend.Backend) {
 	for _, style := range []backend.RopeStyle{backend.RopeNorm, backend.RopeNeoX} {
 		for _, c := range []struct{ rows, heads, headDim, rotDim, pad int }{
-			{1, 1, 2, 2, 0}, {3, 4, 8, 8, 0}, {5, 3, 24, 24, 7}, {2, 8, 64, 32, 0}, {17, 2, 128, 128, 5}, {1, 32, 80, 20, 0},
+			{1, 1, 2, 2, 0}, {3, 4, 8, 8, 0}, {5, 3, 24, 24, 7}, {2, 8, 64, 32, 0}, {17, 2, 128, 128, 5},
+			{1, 32, 80, 20, 0},
 			{4, 5, 96, 6, 3}, {3, 2, 256, 192, 0}, {2, 3, 7, 2, 1}, {300, 300, 4, 2, 0},
 		} {
 			rope(t, be, style, c.rows, c.heads, c.headDim, c.rotDim, c.pad)
@@ -83,7 +84,8 @@ func rope(t *testing.T, be backend.Backend, style backend.RopeStyle, rows, heads
 	a, p := putTurns(be, rows, rotDim), backend.RoPE{Style: style, HeadDim: headDim, RotDim: rotDim}
 	x := put(be, rows, heads*headDim, heads*headDim+pad, random(1, 1))
 	be.RoPE(x.t, a.pos, a.table.t, p)
-	what := fmt.Sprintf("%s, %d rows of %d heads, %d of %d rotate, padding %d", style, rows, heads, rotDim, headDim, pad)
+	what := fmt.Sprintf("%s, %d rows of %d heads, %d of %d rotate, padding %d", style, rows, heads, rotDim, headDim,
+		pad)
 	x.expect(t, what, a.turned(x, p))
 	a.table.unchanged(t, what+": table")
 	x.free()
@@ -96,8 +98,10 @@ func testRopeStoreKV(t *testing.T, be backend.Backend) {
 		rows, heads, kvHeads, headDim, rotDim, pad int
 		together                                   bool // queries, keys and values are parts of one tensor
 	}{
-		{1, 1, 1, 2, 2, 0, false}, {1, 32, 8, 128, 128, 0, false}, {9, 4, 2, 8, 8, 4, false}, {3, 6, 3, 24, 10, 1, false}, {2, 3, 1, 7, 4, 0, false},
-		{5, 2, 1, 96, 6, 0, false}, {40, 71, 1, 64, 64, 3, false}, {2, 4, 2, 256, 192, 2, false}, {3, 4, 2, 16, 16, 5, true},
+		{1, 1, 1, 2, 2, 0, false}, {1, 32, 8, 128, 128, 0, false}, {9, 4, 2, 8, 8, 4, false},
+		{3, 6, 3, 24, 10, 1, false}, {2, 3, 1, 7, 4, 0, false},
+		{5, 2, 1, 96, 6, 0, false}, {40, 71, 1, 64, 64, 3, false}, {2, 4, 2, 256, 192, 2, false},
+		{3, 4, 2, 16, 16, 5, true},
 	} {
 		for _, style := range []backend.RopeStyle{backend.RopeNorm, backend.RopeNeoX} {
 			for _, half := range []bool{false, true} {
@@ -105,7 +109,8 @@ func testRopeStoreKV(t *testing.T, be backend.Backend) {
 				what := fmt.Sprintf("%+v, %s, halves %v", c, style, half)
 				nq, nkv := c.heads*c.headDim, c.kvHeads*c.headDim
 				a := putTurns(be, c.rows, c.rotDim)
-				parts := []*operand{put(be, c.rows, nq, nq+c.pad, random(1, 1)), put(be, c.rows, nkv, nkv+c.pad, random(2, 1)), put(be, c.rows, nkv, nkv+c.pad, random(3, 1))}
+				parts := []*operand{put(be, c.rows, nq, nq+c.pad, random(1, 1)),
+					put(be, c.rows, nkv, nkv+c.pad, random(2, 1)), put(be, c.rows, nkv, nkv+c.pad, random(3, 1))}
 				if c.together {
 					for _, x := range parts {
 						x.free()

@@ -30,8 +30,12 @@ var routeInputs = []struct {
 	{"both zeros", func(uint64) func(r, e int) float32 {
 		return func(r, e int) float32 { return float32(math.Copysign(0, float64((e+r)%2)-0.5)) }
 	}},
-	{"ascending", func(uint64) func(r, e int) float32 { return func(r, e int) float32 { return float32(e)*0.37 - 20 } }},
-	{"descending", func(uint64) func(r, e int) float32 { return func(r, e int) float32 { return 20 - float32(e)*0.37 } }},
+	{"ascending", func(uint64) func(r, e int) float32 {
+		return func(r, e int) float32 { return float32(e)*0.37 - 20 }
+	}},
+	{"descending", func(uint64) func(r, e int) float32 {
+		return func(r, e int) float32 { return 20 - float32(e)*0.37 }
+	}},
 	// No constant that stands for nothing yet is below these.
 	{"huge negative", func(s uint64) func(r, e int) float32 {
 		f := random(s, 1)
@@ -65,10 +69,13 @@ func testRoute(t *testing.T, be backend.Backend) {
 	for _, kind := range []backend.RouterKind{backend.SoftmaxTopK, backend.TopKSoftmax} {
 		for _, normalize := range []bool{false, true} {
 			for used := 1; used <= 8; used++ {
-				route(t, be, 7, 64, used%2, "ordinary", random(uint64(used), 2), backend.Router{Kind: kind, Used: used, Normalize: normalize})
+				route(t, be, 7, 64, used%2, "ordinary", random(uint64(used), 2),
+					backend.Router{Kind: kind, Used: used, Normalize: normalize})
 			}
-			route(t, be, 3, 8, 0, "all are used", random(9, 2), backend.Router{Kind: kind, Used: 8, Normalize: normalize})
-			route(t, be, 2, 512, 0, "all are used", random(9, 2), backend.Router{Kind: kind, Used: 512, Normalize: normalize})
+			route(t, be, 3, 8, 0, "all are used", random(9, 2),
+				backend.Router{Kind: kind, Used: 8, Normalize: normalize})
+			route(t, be, 2, 512, 0, "all are used", random(9, 2),
+				backend.Router{Kind: kind, Used: 512, Normalize: normalize})
 		}
 	}
 	// More rows than one dimension of a grid holds.
@@ -95,7 +102,8 @@ func picks(logits []float32) []int {
 }
 
 // route checks one shape: the ids bit for bit, the weights within their bound.
-func route(t *testing.T, be backend.Backend, rows, experts, pad int, name string, value func(r, e int) float32, p backend.Router) {
+func route(t *testing.T, be backend.Backend, rows, experts, pad int, name string, value func(r, e int) float32,
+	p backend.Router) {
 	t.Helper()
 	logits := put(be, rows, experts, experts+pad, value)
 	ids, weights := poisoned(be, rows, p.Used, p.Used+2*pad), poisoned(be, rows, p.Used, p.Used+pad)
@@ -145,7 +153,8 @@ func routeNaN(t *testing.T, be backend.Backend) {
 		for j := range p.Used {
 			id := math.Float32bits(got[r*p.Used+j])
 			if id >= experts || seen[id] {
-				t.Fatalf("a row of %d NaN among %d logits: pick %d is expert %d, which is picked twice or not there", r, experts, j, id)
+				t.Fatalf("a row of %d NaN among %d logits: pick %d is expert %d, which is picked twice or not there", r,
+					experts, j, id)
 			}
 			seen[id] = true
 		}

@@ -58,15 +58,18 @@ func testTopK(t *testing.T, be backend.Backend) {
 					return cmp.Or(-cmp.Compare(u, v), cmp.Compare(a, b))
 				})
 				for j, column := range order[:c.k] {
-					v, found := gotValues[place*values.t.Stride+j], math.Float32bits(gotColumns[place*columns.t.Stride+j])
+					v, found := gotValues[place*values.t.Stride+j],
+						math.Float32bits(gotColumns[place*columns.t.Stride+j])
 					if found != uint32(column) || math.Float32bits(v) != math.Float32bits(x.at(r, column)) {
-						t.Fatalf("row %d, place %d: found %g of column %d, want %g of %d", r, j, v, found, x.at(r, column), column)
+						t.Fatalf("row %d, place %d: found %g of column %d, want %g of %d", r, j, v, found,
+							x.at(r, column), column)
 					}
 				}
 			}
 			for i := range gotValues {
 				row, column := i/values.t.Stride, i%values.t.Stride
-				if (row == 1 || row == 2 || column >= c.k) && math.Float32bits(gotValues[i]) != math.Float32bits(poison) {
+				if (row == 1 || row == 2 || column >= c.k) &&
+					math.Float32bits(gotValues[i]) != math.Float32bits(poison) {
 					t.Fatalf("word %d of values, which is no place of a row, was written", i)
 				}
 			}
@@ -85,8 +88,8 @@ type drawCase struct {
 	u      float32
 }
 
-// pick returns what is drawn, and whether that is certain: whether u is far enough from the borders between elements, and the
-// bounds of top-p and min-p from the elements, that float32 falls on the same side.
+// pick returns what is drawn, and whether that is certain: whether u is far enough from the borders between elements,
+// and the bounds of top-p and min-p from the elements, that float32 falls on the same side.
 func (c drawCase) pick() (picked int, certain bool) {
 	gap := float64(c.values[0]-c.values[len(c.values)-1]) / min(1, float64(c.p.Temperature))
 	bound := check.DrawBound(len(c.values), gap)
@@ -139,7 +142,8 @@ func testDraw(t *testing.T, be backend.Backend) {
 		values, columns := poisoned(be, places, k, k+1), poisoned(be, places, k, k)
 		u, at, id := poisoned(be, 1, draws, draws), uint32(n), ids(be, []uint32{99})
 		c := drawCase{u: r.Float32(), p: backend.DrawParams{
-			Temperature: 0.2 + 2*r.Float32(), TopK: float32(1 + r.IntN(2*k)), TopP: []float32{0, 1, 0.3 + 0.6*r.Float32()}[r.IntN(3)],
+			Temperature: 0.2 + 2*r.Float32(), TopK: float32(1 + r.IntN(2*k)),
+			TopP: []float32{0, 1, 0.3 + 0.6*r.Float32()}[r.IntN(3)],
 			MinP: []float32{0, 0.3 * r.Float32()}[r.IntN(2)],
 		}}
 		for range k {
@@ -182,10 +186,12 @@ func testDraw(t *testing.T, be backend.Backend) {
 	}
 	// Logits that are no numbers give one of the elements, whichever.
 	for _, v := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))} {
-		values, columns := put(be, 1, 3, 3, func(int, int) float32 { return v }), put(be, 1, 3, 3, func(_, i int) float32 {
-			return math.Float32frombits(uint32(7 + i))
-		})
-		u, params := put(be, 1, 1, 1, func(int, int) float32 { return 0.9 }), put(be, 1, 4, 4, func(_, i int) float32 { return 1 })
+		values, columns := put(be, 1, 3, 3, func(int, int) float32 { return v }),
+			put(be, 1, 3, 3, func(_, i int) float32 {
+				return math.Float32frombits(uint32(7 + i))
+			})
+		u, params := put(be, 1, 1, 1, func(int, int) float32 { return 0.9 }),
+			put(be, 1, 4, 4, func(_, i int) float32 { return 1 })
 		id, at := ids(be, []uint32{99}), ids(be, []uint32{0})
 		be.Draw(id, values.t, columns.t, u.t, at, params.t)
 		if found := readIDs(t, be, id)[0]; found < 7 || found > 9 {

@@ -61,15 +61,17 @@ program.`,
 			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 			defer signal.Stop(signals)
 			talk := &talk{
-				conversation: newConversation(t, tok), session: e.Session(), options: g.GenerateOptions, signals: signals,
-				out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr(),
+				conversation: newConversation(t, tok), session: e.Session(), options: g.GenerateOptions,
+				signals: signals,
+				out:     cmd.OutOrStdout(), notes: cmd.ErrOrStderr(),
 			}
 			if cmd.Flags().Changed("system") {
 				talk.messages = []chat.Message{{Role: "system", Content: system}}
 			}
 			talk.lines, talk.interactive = openLines(cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 			if talk.interactive && !o.quiet {
-				fmt.Fprintf(talk.notes, "Template %s, context of %d tokens. /help lists the commands.\n", t.Name(), e.Session().Ctx())
+				fmt.Fprintf(talk.notes, "Template %s, context of %d tokens. /help lists the commands.\n", t.Name(),
+					e.Session().Ctx())
 			}
 			if talk.interactive {
 				talk.force = forceOf(cmd.Context())
@@ -84,8 +86,9 @@ program.`,
 	}
 	o.flags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&template, "template", "", "chat template: the `NAME` of a built-in one ("+strings.Join(chat.BuiltInNames(), ", ")+
-		") or of one in the model's file, a file, or the template's text")
+	f.StringVar(&template, "template", "",
+		"chat template: the `NAME` of a built-in one ("+strings.Join(chat.BuiltInNames(), ", ")+
+			") or of one in the model's file, a file, or the template's text")
 	f.StringVar(&system, "system", "", "`TEXT` of the message that says how to answer")
 	f.StringVar(&o.pre, "pre", "", "pre-tokenizer to use in place of the file's, as `NAME`")
 	f.IntVarP(&g.Max, "max", "n", 0, "tokens of an answer at most; 0: until the model ends or the context is full")
@@ -116,7 +119,8 @@ func chatTemplate(args []string, flag string) (*chat.Template, error) {
 		if err == nil {
 			t, err = chat.New(flag, string(text))
 		} else if errors.Is(err, os.ErrNotExist) {
-			err = fmt.Errorf("%q is no built-in template (%s), none in the model's file (%s), no file, and no text with {{ or {%%",
+			err = fmt.Errorf("%q is no built-in template (%s), none in the model's file (%s), no file, and no text "+
+				"with {{ or {%%",
 				flag, strings.Join(chat.BuiltInNames(), ", "), strings.Join(names, ", "))
 		}
 		if err != nil {

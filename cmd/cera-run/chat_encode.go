@@ -27,8 +27,8 @@ func newConversation(t *chat.Template, tok *tokenizer.Tokenizer) *conversation {
 }
 
 // ids are the tokens of the conversation and of what begins an answer. Control tokens that the template writes are
-// recognised; what looks like one in a message stays text. The model's BOS is put in front if it wants one and the template
-// writes none. No EOS is added: the answer goes on from here.
+// recognised; what looks like one in a message stays text. The model's BOS is put in front if it wants one and the
+// template writes none. No EOS is added: the answer goes on from here.
 func (c *conversation) ids() ([]int32, error) {
 	messages, mark, err := chat.Shield(c.messages, c.specials)
 	if err != nil {

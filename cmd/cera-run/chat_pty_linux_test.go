@@ -101,7 +101,8 @@ func TestTerminal(t *testing.T) {
 	}
 	// A signal while a line is read.
 	go lines.readLine("> ") //nolint:errcheck // it never comes
-	for deadline := time.Now().Add(10 * time.Second); reflect.DeepEqual(stateOf(t, terminal), before); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(10 * time.Second); reflect.DeepEqual(stateOf(t, terminal),
+		before); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the terminal never was in raw mode")
 		}

@@ -70,8 +70,8 @@ func (t *talk) turn(ctx context.Context) error {
 	return t.answer(ctx, ids)
 }
 
-// fit returns the ids of the conversation if there is room for an answer. With --shift the oldest turns are forgotten to
-// make it.
+// fit returns the ids of the conversation if there is room for an answer. With --shift the oldest turns are forgotten
+// to make it.
 func (t *talk) fit() ([]int32, error) {
 	messages, dropped := t.messages, 0
 	for {
@@ -159,7 +159,8 @@ func (t *talk) answer(ctx context.Context, ids []int32) error {
 	case engine.FinishLength:
 		fmt.Fprintf(t.notes, "[stopped after %d tokens, as -n says]\n", o.Max)
 	case engine.FinishContext:
-		fmt.Fprintf(t.notes, "[the context of %d tokens is full, and the answer ends here: /reset forgets the conversation, "+
+		fmt.Fprintf(t.notes, "[the context of %d tokens is full, and the answer ends here: /reset forgets the "+
+			"conversation, "+
 			"--shift goes on without its beginning, --ctx N makes room for more]\n", t.session.Ctx())
 	}
 	return nil

@@ -84,7 +84,8 @@ func roles(messages []chat.Message) string {
 // TestTalk: messages of one line and of several, and commands; each turn begins with what the cache has.
 func TestTalk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "talk.json")
-	lines := says("Tom went", "", `a\`, "b", `"""c`, "/d", `e\`, `"""`, `"""/one"""`, "/save "+path, "/save "+path, "/reset", "x", "/load "+path,
+	lines := says("Tom went", "", `a\`, "b", `"""c`, "/d", `e\`, `"""`, `"""/one"""`, "/save "+path, "/save "+path,
+		"/reset", "x", "/load "+path,
 		"/frob", "/reset now", "/save", "/help", "/quit", "never")
 	talk, out, notes := newTalk(t, 0, lines)
 	talk.messages = []chat.Message{{Role: "system", Content: "S"}}
@@ -117,8 +118,10 @@ func TestTalk(t *testing.T) {
 		t.Errorf("prompts %q", got)
 	}
 	for _, want := range []string{
-		"[9 messages written to " + path + "]", "talk.json is there already; /save! takes its place", "[9 messages read from ",
-		`error: "/frob" is no command, /help lists them`, `error: "/reset now" is no command`, "error: /save: expected the name of a file",
+		"[9 messages written to " + path + "]", "talk.json is there already; /save! takes its place",
+		"[9 messages read from ",
+		`error: "/frob" is no command, /help lists them`, `error: "/reset now" is no command`,
+		"error: /save: expected the name of a file",
 		"/load FILE", "[stopped after 8 tokens, as -n says]",
 	} {
 		if !strings.Contains(notes.String(), want) {
@@ -162,7 +165,8 @@ func (s *signalWriter) Write(b []byte) (int, error) {
 	return s.w.Write(b)
 }
 
-// TestTalkSignals: an interrupt stops an answer, which stays as far as it came; the next ends the talk, as does SIGTERM.
+// TestTalkSignals: an interrupt stops an answer, which stays as far as it came; the next ends the talk, as does
+// SIGTERM.
 func TestTalkSignals(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -196,7 +200,8 @@ func TestTalkSignals(t *testing.T) {
 		if got := out.String(); got != printable(answer)+"\n" {
 			t.Errorf("%s: printed %q, kept %q", c.name, got, answer)
 		}
-		if !strings.Contains(notes.String(), "[stopped]\n") || len(lines.lines) != map[bool]int{true: 0, false: 1}[c.again] {
+		if !strings.Contains(notes.String(), "[stopped]\n") ||
+			len(lines.lines) != map[bool]int{true: 0, false: 1}[c.again] {
 			t.Errorf("%s: notes %q, %d lines are left", c.name, notes, len(lines.lines))
 		}
 	}
@@ -213,7 +218,8 @@ func TestTalkFull(t *testing.T) {
 	if got := roles(talk.messages); got != "system user assistant" {
 		t.Errorf("the messages are of %s", got)
 	}
-	for _, want := range []string{"error: the context is full: the conversation has ", "and there is room for 159 with an answer; /reset forgets it, --shift forgets"} {
+	for _, want := range []string{"error: the context is full: the conversation has ",
+		"and there is room for 159 with an answer; /reset forgets it, --shift forgets"} {
 		if !strings.Contains(notes.String(), want) {
 			t.Errorf("the notes lack %q:\n%s", want, notes)
 		}
@@ -226,19 +232,23 @@ func TestTalkFull(t *testing.T) {
 	if got := talk.messages; len(got) < 3 || got[0].Role != "system" || got[len(got)-2].Content != long {
 		t.Errorf("kept are %v", got)
 	}
-	if got := notes.String(); !strings.Contains(got, "[--shift: the oldest 2 messages are forgotten]") || !strings.Contains(got, "the last message alone is too long") {
+	if got := notes.String(); !strings.Contains(got, "[--shift: the oldest 2 messages are forgotten]") ||
+		!strings.Contains(got, "the last message alone is too long") {
 		t.Errorf("notes:\n%s", got)
 	}
 	talk, _, notes = newTalk(t, 64, says("Tom"))
 	talk.options = engine.GenerateOptions{IgnoreEnd: true}
-	if err := talk.run(context.Background()); err != nil || !strings.Contains(notes.String(), "[the context of 64 tokens is full, and the answer ends here: /reset") {
+	if err := talk.run(context.Background()); err != nil ||
+		!strings.Contains(notes.String(), "[the context of 64 tokens is full, and the answer ends here: /reset") {
 		t.Errorf("%v, notes:\n%s", err, notes)
 	}
 }
 
 // TestTalkErrors: what a template refuses is not kept; where nobody types it ends the talk.
 func TestTalkErrors(t *testing.T) {
-	template, err := chat.New("odd", "{% if messages | length > 1 %}{{ raise_exception('one message only\\x1b') }}{% endif %}{{ messages[0].content }}")
+	template, err := chat.New("odd",
+		"{% if messages | length > 1 %}{{ raise_exception('one message only\\x1b') }}{% endif %}{{ "+
+			"messages[0].content }}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +257,8 @@ func TestTalkErrors(t *testing.T) {
 		talk.template, talk.interactive = template, interactive
 		err := talk.run(context.Background())
 		var refused *chat.Error
-		if interactive && (err != nil || !strings.Contains(notes.String(), `one message only\x1b`)) || !interactive && !errors.As(err, &refused) {
+		if interactive && (err != nil || !strings.Contains(notes.String(), `one message only\x1b`)) ||
+			!interactive && !errors.As(err, &refused) {
 			t.Errorf("interactive %t: %v, notes %q", interactive, err, notes)
 		}
 		if len(talk.messages) != 2 || talk.messages[0].Content != "Tom" {
@@ -256,14 +267,16 @@ func TestTalkErrors(t *testing.T) {
 	}
 	talk, _, _ := newTalk(t, 0, says(`"""a`, "b"))
 	talk.interactive = false
-	if err := talk.run(context.Background()); err == nil || !strings.Contains(err.Error(), `ends within a message in """`) {
+	if err := talk.run(context.Background()); err == nil ||
+		!strings.Contains(err.Error(), `ends within a message in """`) {
 		t.Errorf("a block without an end: %v", err)
 	}
 }
 
 func TestPrintable(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"plain é\n\t", "plain é\n\t"}, {"\x1b[31mred\x07", `\x1b[31mred\x07`}, {"a\rb\x00\x7f", `a\x0db\x00\x7f`}, {"\u009b2J", `\x9b2J`},
+		{"plain é\n\t", "plain é\n\t"}, {"\x1b[31mred\x07", `\x1b[31mred\x07`}, {"a\rb\x00\x7f", `a\x0db\x00\x7f`},
+		{"\u009b2J", `\x9b2J`},
 	} {
 		if got := printable(c.text); got != c.want {
 			t.Errorf("%q became %q, expected %q", c.text, got, c.want)
@@ -274,11 +287,12 @@ func TestPrintable(t *testing.T) {
 func TestLoadChatRejects(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ text, want string }{
-		"no JSON":        {"x", "it is no conversation"},
-		"another schema": {`{"schema": "cera-chat-0", "messages": []}`, `its schema is "cera-chat-0", expected "cera-chat-1"`},
-		"no role":        {`{"schema": "cera-chat-1", "messages": [{"content": "a"}]}`, "message 0 has no role"},
-		"unknown field":  {`{"schema": "cera-chat-1", "massages": []}`, `unknown field "massages"`},
-		"array":          {`[]`, "it is no conversation"},
+		"no JSON": {"x", "it is no conversation"},
+		"another schema": {`{"schema": "cera-chat-0", "messages": []}`,
+			`its schema is "cera-chat-0", expected "cera-chat-1"`},
+		"no role":       {`{"schema": "cera-chat-1", "messages": [{"content": "a"}]}`, "message 0 has no role"},
+		"unknown field": {`{"schema": "cera-chat-1", "massages": []}`, `unknown field "massages"`},
+		"array":         {`[]`, "it is no conversation"},
 	} {
 		path := filepath.Join(dir, "chat.json")
 		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
@@ -340,7 +354,8 @@ func TestConversationIDs(t *testing.T) {
 				controls []string
 			}{
 				{chatml, "hi", []string{"<s>", "<|im_start|>", "<|im_end|>", "<|im_start|>"}},
-				{chatml, " a<|im_end|>\n<|im_start|>system b</s>", []string{"<s>", "<|im_start|>", "<|im_end|>", "<|im_start|>"}},
+				{chatml, " a<|im_end|>\n<|im_start|>system b</s>",
+					[]string{"<s>", "<|im_start|>", "<|im_end|>", "<|im_start|>"}},
 				{withBOS, "hi", []string{"<s>", "</s>"}},
 				{withBOS, "<s>hi</s>", []string{"<s>", "</s>"}},
 				{withBOS, "", []string{"<s>", "</s>"}},
@@ -358,7 +373,8 @@ func TestConversationIDs(t *testing.T) {
 					}
 				}
 				if !slices.Equal(controls, c.controls) {
-					t.Errorf("%s %s, %q: the control tokens are %q, expected %q", model, name, c.content, controls, c.controls)
+					t.Errorf("%s %s, %q: the control tokens are %q, expected %q", model, name, c.content, controls,
+						c.controls)
 				}
 				if text := tok.Decode(ids, tokenizer.DecodeOptions{}); c.template == withBOS && text != c.content {
 					t.Errorf("%s %s: %q became %q", model, name, c.content, text)

@@ -30,10 +30,14 @@ func (o *checkOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.json, "json", false, "print the report as JSON")
 	f.BoolVar(&o.drift, "drift", false, "compare with a full reference run on the cpu however long it takes")
 	f.BoolVar(&o.noDrift, "no-drift", false, "make no reference run")
-	f.BoolVar(&o.paths, "paths", false, "run the tokens as one batch, in chunks (7, or --ubatch), and token by token, and compare the paths")
-	f.StringVar(&o.trace, "trace", "", "check what another program captured, a `TRACE` (.npz, .safetensors or a folder of .npy), without running anything; needs --weights")
+	f.BoolVar(&o.paths, "paths", false,
+		"run the tokens as one batch, in chunks (7, or --ubatch), and token by token, and compare the paths")
+	f.StringVar(&o.trace, "trace", "",
+		"check what another program captured, a `TRACE` (.npz, .safetensors or a folder of .npy), without running "+
+			"anything; needs --weights")
 	f.StringVar(&o.weights, "weights", "", "the `MODEL` that --trace is a trace of")
-	f.StringVar(&o.report, "report", "", "write the report, of norms, ops or paths, as one page of HTML to this `FILE` too")
+	f.StringVar(&o.report, "report", "",
+		"write the report, of norms, ops or paths, as one page of HTML to this `FILE` too")
 	cmd.MarkFlagsMutuallyExclusive("drift", "no-drift")
 	cmd.MarkFlagsMutuallyExclusive("paths", "trace", "ops")
 	cmd.MarkFlagsRequiredTogether("trace", "weights")
@@ -117,7 +121,8 @@ func (o *checkOptions) runPaths(cmd *cobra.Command, args []string) error {
 	if cmd.Flags().Changed("ubatch") {
 		chunk = o.ubatch
 		if chunk < 2 || chunk >= len(tokens) {
-			return fmt.Errorf("--ubatch: chunks of %d of %d tokens are no path of their own: expected 2 to %d", chunk, len(tokens), len(tokens)-1)
+			return fmt.Errorf("--ubatch: chunks of %d of %d tokens are no path of their own: expected 2 to %d", chunk,
+				len(tokens), len(tokens)-1)
 		}
 	}
 	report, err := e.CheckPaths(cmd.Context(), tokens, o.driftMode(), chunk)
@@ -132,7 +137,8 @@ func (o *checkOptions) runTrace(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("--trace runs no model: give %s as --weights alone", args[0])
 	}
-	for _, name := range []string{"device", "adapter", "ubatch", "ctx", "norms", "tokens", "drift", "no-drift", "layers", "sites"} {
+	for _, name := range []string{"device", "adapter", "ubatch", "ctx", "norms", "tokens", "drift", "no-drift",
+		"layers", "sites"} {
 		if cmd.Flags().Changed(name) {
 			return fmt.Errorf("--%s has no meaning with --trace, which runs nothing", name)
 		}

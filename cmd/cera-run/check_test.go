@@ -29,9 +29,13 @@ func TestSpoiledTrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out, errOut writer
-		code := run(context.Background(), []string{"check", "--trace", path, "--weights", "../../testdata/archs/" + c.variant + ".gguf"}, &out, &errOut)
-		if code != exitFailed || !strings.Contains(out.text, c.want) || !strings.Contains(out.text, "token 2, channel 5") {
-			t.Errorf("%s of %s: exit code %d, want %d and %q; printed\n%s%s", c.site, c.variant, code, exitFailed, c.want, out.text, errOut.text)
+		code := run(context.Background(),
+			[]string{"check", "--trace", path, "--weights", "../../testdata/archs/" + c.variant + ".gguf"}, &out,
+			&errOut)
+		if code != exitFailed || !strings.Contains(out.text, c.want) ||
+			!strings.Contains(out.text, "token 2, channel 5") {
+			t.Errorf("%s of %s: exit code %d, want %d and %q; printed\n%s%s", c.site, c.variant, code, exitFailed,
+				c.want, out.text, errOut.text)
 		}
 	}
 }

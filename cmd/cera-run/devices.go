@@ -47,7 +47,8 @@ func printDevices(out io.Writer, d *engine.Devices) error {
 	fmt.Fprintln(w, "N\tADAPTER\tTYPE\tAPI\tDRIVER\tBINDING\tBUFFER\tSHARED\tTHREADS\tPICKED BY --device")
 	for i, a := range d.Adapters {
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\n", a.Index, a.Name, a.Type, a.API, a.Driver,
-			limit(a.Limits.MaxBinding), limit(a.Limits.MaxBuffer), engine.Size(a.Limits.WorkgroupStorage), a.Limits.Invocations, picks(i))
+			limit(a.Limits.MaxBinding), limit(a.Limits.MaxBuffer), engine.Size(a.Limits.WorkgroupStorage),
+			a.Limits.Invocations, picks(i))
 	}
 	fast := "cpu-fast"
 	if d.Auto < 0 {

@@ -68,7 +68,8 @@ other shapes, a site missing in one block, numbers that are not finite.`,
 		},
 	}
 	f := cmd.Flags()
-	f.Float64Var(&tol, "tol", 0, "largest `NMSE` of a site (default what rounding can add up to in the blocks before it, see docs/numerics.md)")
+	f.Float64Var(&tol, "tol", 0,
+		"largest `NMSE` of a site (default what rounding can add up to in the blocks before it, see docs/numerics.md)")
 	f.BoolVar(&asJSON, "json", false, "print the comparison as JSON, schema "+diffSchema)
 	return cmd
 }
@@ -103,10 +104,12 @@ func writeDiff(out io.Writer, args []string, a, b *trace.Trace, c *trace.Compari
 			failed++
 		}
 		if d.RowsA != d.RowsB || d.NA != d.NB {
-			fmt.Fprintf(w, "%s\t-\t%.3g\t-\t-\t-\t-\t-\t-\t%d, %d\t%s\n", d.Site, d.Tol, d.NonFiniteA, d.NonFiniteB, verdict)
+			fmt.Fprintf(w, "%s\t-\t%.3g\t-\t-\t-\t-\t-\t-\t%d, %d\t%s\n", d.Site, d.Tol, d.NonFiniteA, d.NonFiniteB,
+				verdict)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%.3g\t%.3g\t%.9f\t%.3g\t%.3g\t%d, %d\t%.9g\t%.9g\t%d, %d\t%s\n", d.Site, d.NMSE, d.Tol, d.Cosine,
+		fmt.Fprintf(w, "%s\t%.3g\t%.3g\t%.9f\t%.3g\t%.3g\t%d, %d\t%.9g\t%.9g\t%d, %d\t%s\n", d.Site, d.NMSE, d.Tol,
+			d.Cosine,
 			d.MaxAbs, d.MaxRel, d.Token, d.Channel, d.A, d.B, d.NonFiniteA, d.NonFiniteB, verdict)
 	}
 	if err := w.Flush(); err != nil {
@@ -133,7 +136,8 @@ func writeDiff(out io.Writer, args []string, a, b *trace.Trace, c *trace.Compari
 	if !c.Same() {
 		verdict = check.Fail
 	}
-	fmt.Fprintf(&text, "%s: %d sites compared, %d over tolerance, %d in one trace only\n", verdict, len(c.Sites), failed, len(c.OnlyA)+len(c.OnlyB))
+	fmt.Fprintf(&text, "%s: %d sites compared, %d over tolerance, %d in one trace only\n", verdict, len(c.Sites),
+		failed, len(c.OnlyA)+len(c.OnlyB))
 	_, err := io.WriteString(out, text.String())
 	return err
 }
@@ -210,7 +214,8 @@ func diffJSON(args []string, a, b *trace.Trace, c *trace.Comparison) *jsonDiff {
 	for _, d := range c.Sites {
 		s := jsonSite{
 			Site: d.Site, NameA: d.NameA, NameB: d.NameB, ShapeA: [2]int{d.RowsA, d.NA}, ShapeB: [2]int{d.RowsB, d.NB},
-			Verdict: check.Pass, Reason: d.Reason, Tol: check.Number(d.Tol), NonFinite: [2]int{d.NonFiniteA, d.NonFiniteB},
+			Verdict: check.Pass, Reason: d.Reason, Tol: check.Number(d.Tol),
+			NonFinite: [2]int{d.NonFiniteA, d.NonFiniteB},
 		}
 		if d.Failed() {
 			s.Verdict = check.Fail

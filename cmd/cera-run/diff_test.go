@@ -19,7 +19,8 @@ func TestDiffUnfit(t *testing.T) {
 	const golden = "../../testdata/golden/llama.npz"
 	dir := t.TempDir()
 	// damaged is the trace with another form of one site.
-	damaged := func(site string, change func(data []float32, rows, n int) ([]float32, int, int)) func(t *testing.T) string {
+	damaged := func(site string, change func(data []float32, rows, n int) ([]float32, int,
+		int)) func(t *testing.T) string {
 		return func(t *testing.T) string {
 			tr, err := trace.Read(golden)
 			if err != nil {
@@ -60,7 +61,9 @@ func TestDiffUnfit(t *testing.T) {
 	}
 	dump := filepath.Join(dir, "dump.npz")
 	var out, errOut writer
-	if code := run(context.Background(), []string{"dump", "../../testdata/archs/llama.gguf", "--device", "cpu", "--out", dump, "--quiet"}, &out, &errOut); code != 0 {
+	if code := run(context.Background(),
+		[]string{"dump", "../../testdata/archs/llama.gguf", "--device", "cpu", "--out", dump, "--quiet"}, &out,
+		&errOut); code != 0 {
 		t.Fatalf("dump: exit code %d, %s", code, errOut.text)
 	}
 	for _, c := range []struct {
@@ -89,7 +92,8 @@ func TestDiffUnfit(t *testing.T) {
 			return data[n:], rows - 1, n
 		}), "ffn_out-1: shape "},
 		{"cut short", file(raw[:len(raw)/2]), "damaged.npz: not an .npz file"},
-		{"a site lost from a dump", func(t *testing.T) string { return without(t, dump, "kqv_out-1.npy") }, `array "kqv_out-1" is missing: the manifest lists it`},
+		{"a site lost from a dump", func(t *testing.T) string { return without(t, dump, "kqv_out-1.npy") },
+			`array "kqv_out-1" is missing: the manifest lists it`},
 		{"a header that claims 2^60 rows", func(t *testing.T) string {
 			return replaced(t, golden, "embd.npy", claiming(member(t, golden, "embd.npy")))
 		}, "embd"},
@@ -103,7 +107,8 @@ func TestDiffUnfit(t *testing.T) {
 				var out, errOut writer
 				code := run(context.Background(), args, &out, &errOut)
 				if code != exitUsage || !strings.Contains(errOut.text, c.want) {
-					t.Errorf("%v: exit code %d, want %d and %q; printed\n%s", args, code, exitUsage, c.want, errOut.text)
+					t.Errorf("%v: exit code %d, want %d and %q; printed\n%s", args, code, exitUsage, c.want,
+						errOut.text)
 				}
 			}
 		})

@@ -35,7 +35,8 @@ tokens, and an interrupted dump leaves no file. Compare two with "cera-run diff"
 				return err
 			}
 			defer e.Close()
-			written, err := e.Dump(cmd.Context(), out, buildVersion(), tokens, func(site string) bool { return site == "logits" || want(site) })
+			written, err := e.Dump(cmd.Context(), out, buildVersion(), tokens,
+				func(site string) bool { return site == "logits" || want(site) })
 			if err != nil {
 				return err
 			}
@@ -48,7 +49,8 @@ tokens, and an interrupted dump leaves no file. Compare two with "cera-run diff"
 	o.flags(cmd)
 	o.textFlags(cmd)
 	cmd.Flags().StringVar(&out, "out", "", "the file to write")
-	cmd.Flags().StringSliceVar(&sites, "sites", nil, "only sites that match one of these globs, as `GLOB,...`, for instance 'ffn_norm-*'")
+	cmd.Flags().StringSliceVar(&sites, "sites", nil,
+		"only sites that match one of these globs, as `GLOB,...`, for instance 'ffn_norm-*'")
 	cmd.MarkFlagRequired("out") //nolint:errcheck // the flag is defined above
 	return cmd
 }

@@ -55,7 +55,8 @@ The same seed gives the same text. Numbers about speed go to stderr.`,
 	o.textFlags(cmd)
 	f := cmd.Flags()
 	f.IntVarP(&g.Max, "max", "n", 128, "tokens at most; 0: until the model ends or the context is full")
-	f.BoolVar(&asJSON, "json", false, "print a JSON record a token, with its probability, and one at the end; schema "+generateSchema)
+	f.BoolVar(&asJSON, "json", false,
+		"print a JSON record a token, with its probability, and one at the end; schema "+generateSchema)
 	g.flags(cmd)
 	return cmd
 }
@@ -104,19 +105,25 @@ func samplerFlags(cmd *cobra.Command, p *sample.Params) {
 	f.Float64Var(&p.TopP, "top-p", p.TopP, "keep the likeliest whose probabilities add up to this; 0 or 1: all")
 	f.Float64Var(&p.MinP, "min-p", p.MinP, "keep those of at least this share of the likeliest's probability; 0: all")
 	f.Float64Var(&p.TypicalP, "typical", p.TypicalP, "locally typical sampling; 0 or 1: off")
-	f.Float64Var(&p.TopNSigma, "top-nsigma", p.TopNSigma, "keep logits within this many standard deviations of the largest; 0: all")
+	f.Float64Var(&p.TopNSigma, "top-nsigma", p.TopNSigma,
+		"keep logits within this many standard deviations of the largest; 0: all")
 	f.Float64Var(&p.XTCProbability, "xtc-probability", p.XTCProbability, "how often XTC removes the likeliest")
 	f.Float64Var(&p.XTCThreshold, "xtc-threshold", p.XTCThreshold, "probability from which XTC removes")
 	f.IntVar(&p.RepeatLastN, "repeat-last-n", p.RepeatLastN, "tokens that the penalties look at; -1: all")
-	f.Float64Var(&p.RepeatPenalty, "repeat-penalty", p.RepeatPenalty, "divides the logit of a token that was there; 0 or 1: off")
-	f.Float64Var(&p.FrequencyPenalty, "frequency-penalty", p.FrequencyPenalty, "taken off for each time a token was there")
+	f.Float64Var(&p.RepeatPenalty, "repeat-penalty", p.RepeatPenalty,
+		"divides the logit of a token that was there; 0 or 1: off")
+	f.Float64Var(&p.FrequencyPenalty, "frequency-penalty", p.FrequencyPenalty,
+		"taken off for each time a token was there")
 	f.Float64Var(&p.PresencePenalty, "presence-penalty", p.PresencePenalty, "taken off once for a token that was there")
 	f.Float64Var(&p.DRYMultiplier, "dry-multiplier", p.DRYMultiplier, "penalty on going on with a repetition; 0: off")
 	f.Float64Var(&p.DRYBase, "dry-base", p.DRYBase, "to what power the penalty grows with the length of the repetition")
 	f.IntVar(&p.DRYAllowedLength, "dry-allowed-length", p.DRYAllowedLength, "tokens that may repeat without a penalty")
-	f.IntVar(&p.DRYPenaltyLastN, "dry-penalty-last-n", p.DRYPenaltyLastN, "tokens that are searched for repetitions; 0: off, -1: all")
-	f.Var(&breakerFlag{list: &p.DRYSequenceBreakers}, "dry-sequence-breaker", "`TEXT` at which a repetition ends, in place of the defaults; may be given several times; none: no such text")
-	f.Var(biasFlag{&p.LogitBias}, "logit-bias", "added to a token's logit, as `ID+BIAS` or ID-BIAS; ID-inf bans it; may be given several times")
+	f.IntVar(&p.DRYPenaltyLastN, "dry-penalty-last-n", p.DRYPenaltyLastN,
+		"tokens that are searched for repetitions; 0: off, -1: all")
+	f.Var(&breakerFlag{list: &p.DRYSequenceBreakers}, "dry-sequence-breaker",
+		"`TEXT` at which a repetition ends, in place of the defaults; may be given several times; none: no such text")
+	f.Var(biasFlag{&p.LogitBias}, "logit-bias",
+		"added to a token's logit, as `ID+BIAS` or ID-BIAS; ID-inf bans it; may be given several times")
 	f.IntVar(&p.Mirostat, "mirostat", p.Mirostat, "2 for Mirostat 2.0, 0 for off")
 	f.Float64Var(&p.MirostatTau, "mirostat-tau", p.MirostatTau, "surprise to aim at, in bits")
 	f.Float64Var(&p.MirostatEta, "mirostat-eta", p.MirostatEta, "learning rate")
@@ -134,7 +141,8 @@ type generateEnd struct {
 	Prefill  float64       `json:"prefill_tokens_per_s"`
 }
 
-func generate(cmd *cobra.Command, e *engine.Engine, o *runOptions, g engine.GenerateOptions, prompt []int32, asJSON bool) error {
+func generate(cmd *cobra.Command, e *engine.Engine, o *runOptions, g engine.GenerateOptions, prompt []int32,
+	asJSON bool) error {
 	tok, err := o.tokenizer(e)
 	if err != nil {
 		return err
@@ -175,7 +183,9 @@ func generate(cmd *cobra.Command, e *engine.Engine, o *runOptions, g engine.Gene
 		return err
 	}
 	if !o.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s after %d tokens; prompt of %d tokens, first token after %.3f s, prefill %.1f tokens/s, decode %.1f tokens/s\n",
+		fmt.Fprintf(cmd.ErrOrStderr(),
+			"%s after %d tokens; prompt of %d tokens, first token after %.3f s, prefill %.1f tokens/s, decode "+
+				"%.1f tokens/s\n",
 			why, tokens, end.Prompt, end.First, end.Prefill, end.Decoding)
 	}
 	return nil

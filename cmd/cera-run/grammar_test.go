@@ -65,7 +65,8 @@ list ::= ("- " [a-z ]{3,12} "\n"){2,3}`
 				t.Errorf("%s, seed %d: %q from the file, %q from the text", name, seed, again, text)
 			}
 		}
-		if text := generated(t, model, "--temp", "0", "-n", "50", "--grammar", `root ::= "yes" | "no"`); text != "yes" && text != "no" {
+		if text := generated(t, model, "--temp", "0", "-n", "50", "--grammar",
+			`root ::= "yes" | "no"`); text != "yes" && text != "no" {
 			t.Errorf("%s: the likeliest of yes and no is %q", name, text)
 		}
 	}
@@ -99,7 +100,8 @@ func TestGenerateSchema(t *testing.T) {
 				t.Errorf("%s, seed %d: %q from the file, %q from the text", name, seed, again, text)
 			}
 		}
-		if text := generated(t, model, "--seed", "1", "-n", "0", "-p", "Once", "--json-schema", `{"type": "array", "items": {"type": "boolean"}, "maxItems": 4}`); !json.Valid([]byte(text)) {
+		if text := generated(t, model, "--seed", "1", "-n", "0", "-p", "Once", "--json-schema",
+			`{"type": "array", "items": {"type": "boolean"}, "maxItems": 4}`); !json.Valid([]byte(text)) {
 			t.Errorf("%s: %q is no JSON", name, text)
 		}
 	}
@@ -111,7 +113,8 @@ func TestLogitBias(t *testing.T) {
 	ids := tok.Encode("Tom", tokenizer.EncodeOptions{})
 	first := generated(t, nil, "--temp", "0", "-n", "1", "-p", "Once upon a")
 	likeliest := tok.Encode(first, tokenizer.EncodeOptions{})
-	forced := generated(t, nil, "--temp", "0", "-n", "3", "-p", "Once", "--logit-bias", strconv.Itoa(int(ids[0]))+"+1000")
+	forced := generated(t, nil, "--temp", "0", "-n", "3", "-p", "Once", "--logit-bias",
+		strconv.Itoa(int(ids[0]))+"+1000")
 	if want := tok.Decode([]int32{ids[0], ids[0], ids[0]}, tokenizer.DecodeOptions{Continues: true}); forced != want {
 		t.Errorf("a token with a bias of 1000 gave %q, expected %q", forced, want)
 	}
@@ -160,7 +163,8 @@ func TestGenerateRejects(t *testing.T) {
 			args []string
 			want string
 		}{
-			{"grammar", []string{"--grammar", "root ::= x"}, `--grammar: grammar: line 1, column 10: there is no rule "x"`},
+			{"grammar", []string{"--grammar", "root ::= x"},
+				`--grammar: grammar: line 1, column 10: there is no rule "x"`},
 			{"empty grammar", []string{"--grammar", ""}, "--grammar: "},
 			{"grammar file", []string{"--grammar-file", bad}, "--grammar-file: " + bad + ": grammar: line 1"},
 			{"no grammar file", []string{"--grammar-file", filepath.Join(dir, "none")}, "--grammar-file: open "},
@@ -168,7 +172,8 @@ func TestGenerateRejects(t *testing.T) {
 			{"schema", []string{"--json-schema", `{"multipleOf": 3}`}, "--json-schema: grammar: schema #/multipleOf"},
 			{"no JSON", []string{"--json-schema", "{"}, "--json-schema: "},
 			{"schema file", []string{"--json-schema-file", bad}, "--json-schema-file: " + bad + ": "},
-			{"two", []string{"--grammar", "root ::= []", "--json-schema-file", bad}, "--grammar and --json-schema-file: one of them"},
+			{"two", []string{"--grammar", "root ::= []", "--json-schema-file", bad},
+				"--grammar and --json-schema-file: one of them"},
 			{"bias without a sign", []string{"--logit-bias", "15"}, `"15" is not a token id, + or - and a number`},
 			{"bias of no token", []string{"--logit-bias", "x+1"}, `"x" is not a token id`},
 			{"negative id", []string{"--logit-bias", "-3+1"}, "--logit-bias"},
@@ -178,8 +183,10 @@ func TestGenerateRejects(t *testing.T) {
 		} {
 			var out, errOut writer
 			args := append([]string{command, "--device", "cpu"}, c.args...)
-			if code := run(context.Background(), args, &out, &errOut); code != exitUsage || !strings.Contains(errOut.text, c.want) || out.text != "" {
-				t.Errorf("%s, %s: exit code %d, %q%q, expected %q", command, c.name, code, out.text, errOut.text, c.want)
+			if code := run(context.Background(), args, &out, &errOut); code != exitUsage ||
+				!strings.Contains(errOut.text, c.want) || out.text != "" {
+				t.Errorf("%s, %s: exit code %d, %q%q, expected %q", command, c.name, code, out.text, errOut.text,
+					c.want)
 			}
 		}
 	}
@@ -188,17 +195,20 @@ func TestGenerateRejects(t *testing.T) {
 		{[]string{"--dry-penalty-last-n", "-2"}}, {[]string{"--logit-bias", "999999+1"}},
 	} {
 		var out, errOut writer
-		if code := run(context.Background(), append([]string{"generate", "--device", "cpu"}, c.args...), &out, &errOut); code != exitUsage {
+		if code := run(context.Background(), append([]string{"generate", "--device", "cpu"}, c.args...), &out,
+			&errOut); code != exitUsage {
 			t.Errorf("%q: exit code %d", c.args, code)
 		}
 	}
 }
 
-// TestDRYFlags: DRY's parameters arrive: a penalty that allows nothing to repeat changes what a loop of a prompt goes on with.
+// TestDRYFlags: DRY's parameters arrive: a penalty that allows nothing to repeat changes what a loop of a prompt goes
+// on with.
 func TestDRYFlags(t *testing.T) {
 	base := []string{"--temp", "0", "-n", "12", "-p", "Tom went to the park. Tom went to the park. Tom went to the"}
 	plain := generated(t, nil, base...)
-	dry := append(base, "--dry-multiplier", "1000", "--dry-base", "3", "--dry-allowed-length", "1", "--dry-penalty-last-n", "-1")
+	dry := append(base, "--dry-multiplier", "1000", "--dry-base", "3", "--dry-allowed-length", "1",
+		"--dry-penalty-last-n", "-1")
 	if text := generated(t, nil, append(dry, "--dry-sequence-breaker", "none")...); text == plain {
 		t.Errorf("with DRY as without: %q", text)
 	}

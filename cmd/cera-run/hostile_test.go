@@ -25,17 +25,24 @@ var hostileCommands = []struct {
 	args   func(path string) []string
 	stages []hostile.Stage
 }{
-	{"inspect", func(p string) []string { return []string{"inspect", p} }, []hostile.Stage{hostile.Format, hostile.Model}},
-	{"inspect --json", func(p string) []string { return []string{"inspect", "--json", p} }, []hostile.Stage{hostile.Format, hostile.Model}},
+	{"inspect", func(p string) []string { return []string{"inspect", p} },
+		[]hostile.Stage{hostile.Format, hostile.Model}},
+	{"inspect --json", func(p string) []string { return []string{"inspect", "--json", p} },
+		[]hostile.Stage{hostile.Format, hostile.Model}},
 	{"inspect --validate", func(p string) []string { return []string{"inspect", "--validate", p} },
 		[]hostile.Stage{hostile.Format, hostile.Model, hostile.Values}},
-	{"check", func(p string) []string { return []string{"check", "--device", "cpu", p} }, []hostile.Stage{hostile.Format, hostile.Model, hostile.Load}},
-	{"check --dry-run", func(p string) []string { return []string{"check", "--device", "cpu", "--dry-run", p} }, []hostile.Stage{hostile.Format, hostile.Model}},
+	{"check", func(p string) []string { return []string{"check", "--device", "cpu", p} },
+		[]hostile.Stage{hostile.Format, hostile.Model, hostile.Load}},
+	{"check --dry-run", func(p string) []string { return []string{"check", "--device", "cpu", "--dry-run", p} },
+		[]hostile.Stage{hostile.Format, hostile.Model}},
 	{"generate", func(p string) []string { return []string{"generate", "--device", "cpu", "-n", "1", p} },
 		[]hostile.Stage{hostile.Format, hostile.Model, hostile.Load, hostile.Vocabulary}},
-	{"chat", func(p string) []string { return []string{"chat", "--device", "cpu", p} }, []hostile.Stage{hostile.Format, hostile.Template}},
-	{"tokenize", func(p string) []string { return []string{"tokenize", p, "text"} }, []hostile.Stage{hostile.Format, hostile.Vocabulary}},
-	{"quantize", func(p string) []string { return []string{"quantize", "--quiet", p, p + ".out", "Q8_0"} }, []hostile.Stage{hostile.Format}},
+	{"chat", func(p string) []string { return []string{"chat", "--device", "cpu", p} },
+		[]hostile.Stage{hostile.Format, hostile.Template}},
+	{"tokenize", func(p string) []string { return []string{"tokenize", p, "text"} },
+		[]hostile.Stage{hostile.Format, hostile.Vocabulary}},
+	{"quantize", func(p string) []string { return []string{"quantize", "--quiet", p, p + ".out", "Q8_0"} },
+		[]hostile.Stage{hostile.Format}},
 }
 
 // What refusing a file may take: so many times its size, so many bytes more, and so long.
@@ -157,8 +164,8 @@ func sizeOf(t *testing.T, dir string) (n uint64) {
 	return n
 }
 
-// Every hostile file is refused by every command that meets its fault: with exit code 2, a message that names the file and
-// what is wrong in it, at once, and without memory out of proportion to the file.
+// Every hostile file is refused by every command that meets its fault: with exit code 2, a message that names the file
+// and what is wrong in it, at once, and without memory out of proportion to the file.
 func TestHostile(t *testing.T) {
 	// What is made once in a program is not a file's doing.
 	warm := filepath.Join(t.TempDir(), "warm.gguf")
@@ -202,7 +209,9 @@ func TestHostile(t *testing.T) {
 						t.Errorf("%s: does not say %q: %.2000q", c.name, want, said)
 					}
 				}
-				if strings.ContainsFunc(said, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }) {
+				if strings.ContainsFunc(said, func(c rune) bool {
+					return c < ' ' && c != '\n' && c != '\t' || c == 0x7f
+				}) {
 					t.Errorf("%s: sends control characters: %q", c.name, said)
 				}
 				if len(r.stderr) > 8<<10 {

@@ -44,13 +44,15 @@ func inspectCommand() *cobra.Command {
 				err = fmt.Errorf("%s cannot run as it is", f.Path)
 			}
 			if err == nil && validate && len(in.Validation.Bad) > 0 {
-				err = fmt.Errorf("%s has elements that are no finite numbers: get it anew, or convert the model again", f.Path)
+				err = fmt.Errorf("%s has elements that are no finite numbers: get it anew, or convert the model again",
+					f.Path)
 			}
 			return err
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print as JSON, schema "+inspectSchema)
-	cmd.Flags().BoolVar(&validate, "validate", false, "look at every element of every tensor, and name what is NaN or infinite")
+	cmd.Flags().BoolVar(&validate, "validate", false,
+		"look at every element of every tensor, and name what is NaN or infinite")
 	cmd.Flags().BoolVar(&all, "all", false, "print long values and every tensor in full")
 	return cmd
 }
@@ -103,8 +105,8 @@ type typeTotal struct {
 	Bytes   uint64 `json:"bytes"`
 }
 
-// Lengths past which a value of the metadata is shown as its length: of an array, and of text in bytes. No chat template is
-// taken that is longer.
+// Lengths past which a value of the metadata is shown as its length: of an array, and of text in bytes. No chat
+// template is taken that is longer.
 const (
 	longArray = 16
 	longText  = 1 << 20
@@ -190,7 +192,8 @@ func finite(value any) any {
 }
 
 func (in *inspection) print(out io.Writer, all bool) error {
-	fmt.Fprintf(out, "%s: GGUF version %d, %d keys, %d tensors, %d elements, %s\n\n", in.File, in.Version, len(in.Metadata), len(in.Tensors),
+	fmt.Fprintf(out, "%s: GGUF version %d, %d keys, %d tensors, %d elements, %s\n\n", in.File, in.Version,
+		len(in.Metadata), len(in.Tensors),
 		in.Elements, engine.Size(in.Bytes))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, k := range in.Metadata {

@@ -11,8 +11,8 @@ import (
 	"cera/internal/hostile"
 )
 
-// inspectRecords returns what inspect prints as JSON of files of every kind: good ones, with what a GPU holds in another
-// format, without a tensor, and those of the hostile ones that have the form of GGUF.
+// inspectRecords returns what inspect prints as JSON of files of every kind: good ones, with what a GPU holds in
+// another format, without a tensor, and those of the hostile ones that have the form of GGUF.
 func inspectRecords(t *testing.T) (all [][]byte) {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,7 +43,8 @@ func inspectRecords(t *testing.T) (all [][]byte) {
 		run(context.Background(), args, &out, &errOut)
 		return []byte(out.text)
 	}
-	all = append(all, look(bare, false), look(q2File(t), true), look(filepath.Join("..", "..", "testdata", "archs", "llama.gguf"), false))
+	all = append(all, look(bare, false), look(q2File(t), true),
+		look(filepath.Join("..", "..", "testdata", "archs", "llama.gguf"), false))
 	shown := 0
 	for _, row := range hostile.Rows() {
 		if row.Stage == hostile.Format {

@@ -12,8 +12,8 @@ import (
 	"cera/trace"
 )
 
-// grace is how long a command may take to end by itself once it is told to. Some work cannot be left in the middle: a batch
-// that a device computes, a tensor that is encoded. After that the program ends without waiting for it.
+// grace is how long a command may take to end by itself once it is told to. Some work cannot be left in the middle: a
+// batch that a device computes, a tensor that is encoded. After that the program ends without waiting for it.
 const grace = 300 * time.Millisecond
 
 // guard ends the program after a signal, whatever its goroutines do.
@@ -64,7 +64,8 @@ func (g *guard) listen(signals <-chan os.Signal) {
 	}
 }
 
-// handOver leaves interrupts to a command; restore makes the terminal usable where the program ends by force all the same.
+// handOver leaves interrupts to a command; restore makes the terminal usable where the program ends by force all the
+// same.
 func handOver(ctx context.Context, restore func()) {
 	if g, ok := ctx.Value(guardKey{}).(*guard); ok {
 		g.mu.Lock()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestSignalsTerminal: a talk at a terminal ends within a second of a signal, at the prompt and in the middle of an answer, and
-// the terminal is as it was.
+// TestSignalsTerminal: a talk at a terminal ends within a second of a signal, at the prompt and in the middle of an
+// answer, and the terminal is as it was.
 func TestSignalsTerminal(t *testing.T) {
 	for name, c := range map[string]struct {
 		say     string // to the model, before the signals; empty: the prompt waits

@@ -26,8 +26,8 @@ const (
 	interruptRuns  = 2 // of each command on each device
 	interruptDelay = 1500 * time.Millisecond
 	interruptLimit = time.Second // from the signal to the end
-	// A machine with other work may hold a process for longer: a command that takes too long is tried again, and fails where
-	// it takes too long each time.
+	// A machine with other work may hold a process for longer: a command that takes too long is tried again, and fails
+	// where it takes too long each time.
 	interruptTries = 3
 )
 
@@ -56,9 +56,12 @@ func interruptCases(model, large, tokens string) []interruptCase {
 		{name: "check", args: []string{"check", "--json", "--tokens", tokens, model}, json: true},
 		{name: "check every op", args: []string{"check", "--ops", "all", "--drift", "--json", model}, json: true},
 		{name: "check paths", args: []string{"check", "--paths", "--json", model}, json: true},
-		{name: "report", args: []string{"check", "--quiet", "--drift", "--report", "page.html", "--tokens", tokens, model}, out: "page.html", whole: isPage},
-		{name: "dump", args: []string{"dump", "--out", "t.npz", "--tokens", tokens, model}, out: "t.npz", whole: isTrace},
-		{name: "generate", args: []string{"generate", "-n", "0", "--ignore-end", "--ctx", "2000", "-p", "Tom"}, text: true},
+		{name: "report", args: []string{"check", "--quiet", "--drift", "--report", "page.html", "--tokens", tokens,
+			model}, out: "page.html", whole: isPage},
+		{name: "dump", args: []string{"dump", "--out", "t.npz", "--tokens", tokens, model}, out: "t.npz",
+			whole: isTrace},
+		{name: "generate", args: []string{"generate", "-n", "0", "--ignore-end", "--ctx", "2000", "-p", "Tom"},
+			text: true},
 		{name: "bench", args: []string{"bench", "-o", "json", "-p", "500", "-n", "60", model}, json: true},
 		{name: "load", args: []string{"bench", "-o", "json", "-p", "0", "-n", "0", large}, json: true},
 		{name: "chat", args: []string{"chat", "--template", "chatml", "--ignore-end"}, stdin: true, text: true},
@@ -129,7 +132,8 @@ func listens(pid int, since time.Duration) bool {
 }
 
 // interruptOnce runs a command, sends it a signal after a while, and returns how long it took to end.
-func interruptOnce(t *testing.T, c interruptCase, args []string, sig syscall.Signal, delay time.Duration) time.Duration {
+func interruptOnce(t *testing.T, c interruptCase, args []string, sig syscall.Signal,
+	delay time.Duration) time.Duration {
 	t.Helper()
 	p := newProgram(t, args...)
 	if c.stdin {
@@ -154,7 +158,8 @@ func interruptOnce(t *testing.T, c interruptCase, args []string, sig syscall.Sig
 	timer.Stop()
 	say := func(format string, args ...any) {
 		t.Helper()
-		t.Errorf("%v after %v: "+format+"\nstderr: %.400s", append(append([]any{sig, delay}, args...), p.stderr.String())...)
+		t.Errorf("%v after %v: "+format+"\nstderr: %.400s",
+			append(append([]any{sig, delay}, args...), p.stderr.String())...)
 	}
 	t.Logf("%v after %v: %v, in %v", sig, delay.Round(time.Millisecond), p.ProcessState, took.Round(time.Millisecond))
 	code := p.ProcessState.ExitCode()

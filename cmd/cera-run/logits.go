@@ -29,7 +29,8 @@ type nextToken struct {
 	Prob    float64 `json:"probability"`
 }
 
-func writeLogits(out io.Writer, e *engine.Engine, o *runOptions, logits []float32, top []sample.Alternative, asJSON bool) error {
+func writeLogits(out io.Writer, e *engine.Engine, o *runOptions, logits []float32, top []sample.Alternative,
+	asJSON bool) error {
 	tok, err := o.tokenizer(e)
 	if err != nil {
 		tok = nil // ids alone
@@ -88,12 +89,14 @@ does: exp of the mean negative log-likelihood, with its standard error.`,
 				return err
 			}
 			bar := newProgress(cmd.ErrOrStderr(), o.quiet)
-			r, err := e.Perplexity(cmd.Context(), tok.Encode(string(text), tokenizer.EncodeOptions{AddSpecial: true}), chunk, tok, bar.update)
+			r, err := e.Perplexity(cmd.Context(), tok.Encode(string(text), tokenizer.EncodeOptions{AddSpecial: true}),
+				chunk, tok, bar.update)
 			bar.finish()
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[1], err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "perplexity %.4f ± %.4f over %d tokens in %d chunks of %d\n", r.Perplexity, r.Error, r.Scored, r.Chunks, chunk)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "perplexity %.4f ± %.4f over %d tokens in %d chunks of %d\n",
+				r.Perplexity, r.Error, r.Scored, r.Chunks, chunk)
 			return err
 		},
 	}
@@ -122,7 +125,9 @@ func embedCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return writeJSON(cmd.OutOrStdout(), map[string]any{"schema": embedSchema, "tokens": tokens, "mean": mean, "normalized": normalize, "rows": rows})
+			return writeJSON(cmd.OutOrStdout(),
+				map[string]any{"schema": embedSchema, "tokens": tokens, "mean": mean, "normalized": normalize,
+					"rows": rows})
 		},
 	}
 	o.flags(cmd)

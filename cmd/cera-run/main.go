@@ -84,6 +84,8 @@ built in. Exit codes: 0 all passed, 1 a numeric failure, 2 bad usage or a bad fi
 		RunE:          func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.flags(root)
-	root.AddCommand(checkCommand(), dumpCommand(), diffCommand(), quantizeCommand(), inspectCommand(), tokenizeCommand(), generateCommand(), chatCommand(), logitsCommand(), perplexityCommand(), embedCommand(), benchCommand(), randomCommand(), devicesCommand(), mergeCommand(), versionCommand())
+	root.AddCommand(checkCommand(), dumpCommand(), diffCommand(), quantizeCommand(), inspectCommand(),
+		tokenizeCommand(), generateCommand(), chatCommand(), logitsCommand(), perplexityCommand(), embedCommand(),
+		benchCommand(), randomCommand(), devicesCommand(), mergeCommand(), versionCommand())
 	return root
 }

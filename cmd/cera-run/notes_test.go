@@ -85,7 +85,8 @@ func TestNotes(t *testing.T) {
 		t.Fatal(err)
 	}
 	be.Close()
-	if _, errOut := cera("check", "--quiet", "--device", "gpu", path); errOut != "note: "+note+", for the gpu has no decoder for them\n" {
+	if _, errOut := cera("check", "--quiet", "--device", "gpu",
+		path); errOut != "note: "+note+", for the gpu has no decoder for them\n" {
 		t.Errorf("check on the GPU says\n%s", errOut)
 	}
 }

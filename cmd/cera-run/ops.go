@@ -24,7 +24,8 @@ func (o *opsOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.ops, "ops", "norms", "what to check: norms, or all for every op from the embedding to the logits")
 	f.StringVar(&o.layers, "layers", "", "with --ops all, only these blocks, as `3..5` or 3")
-	f.StringSliceVar(&o.sites, "sites", nil, "with --ops all, only ops whose site matches one of these globs, as `GLOB,...`")
+	f.StringSliceVar(&o.sites, "sites", nil,
+		"with --ops all, only ops whose site matches one of these globs, as `GLOB,...`")
 }
 
 // all reports whether every op is to be checked, and which.
@@ -67,7 +68,8 @@ func (r opsReport) WriteTable(out io.Writer) error {
 	if err := r.WriteOps(out); err != nil {
 		return err
 	}
-	if err := r.WriteTableWith(out, check.TableOptions{Color: isTerminal(out) && os.Getenv("NO_COLOR") == ""}); err != nil {
+	if err := r.WriteTableWith(out, check.TableOptions{Color: isTerminal(out) &&
+		os.Getenv("NO_COLOR") == ""}); err != nil {
 		return err
 	}
 	if len(r.Ops) > 0 {

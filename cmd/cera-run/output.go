@@ -8,8 +8,8 @@ import (
 	"cera/trace"
 )
 
-// output is standard output. Its first error stays: what comes after something that is lost must not be written, and the
-// command must not say that all went well.
+// output is standard output. Its first error stays: what comes after something that is lost must not be written, and
+// the command must not say that all went well.
 type output struct {
 	w   io.Writer
 	err error

@@ -24,7 +24,8 @@ var writers = map[string]struct {
 	"quantize": {args: []string{"quantize", "--quiet", "--force", "MODEL", "OUT", "Q8_0"}},
 	"random":   {args: []string{"random", "1B", "Q8_0", "OUT"}},
 	"save":     {args: []string{"chat", "--device", "cpu", "--template", "chatml"}, stdin: "/load TALK\n/save! OUT\n"},
-	"merge":    {args: []string{"merge", "REPORT", "REPORT", "REPORT", "REPORT", "REPORT", "REPORT", "REPORT", "REPORT", "REPORT", "REPORT", "REPORT", "REPORT", "--json", "-o", "OUT"}},
+	"merge": {args: []string{"merge", "REPORT", "REPORT", "REPORT", "REPORT", "REPORT", "REPORT", "REPORT", "REPORT",
+		"REPORT", "REPORT", "REPORT", "REPORT", "--json", "-o", "OUT"}},
 }
 
 // outputFixture has what the commands read.
@@ -37,7 +38,8 @@ func newOutputFixture(t *testing.T) outputFixture {
 		t.Fatal(err)
 	}
 	var out, errOut writer
-	if code := run(t.Context(), []string{"check", "--device", "cpu", "--json", "--no-drift"}, &out, &errOut); code != 0 {
+	if code := run(t.Context(), []string{"check", "--device", "cpu", "--json", "--no-drift"}, &out,
+		&errOut); code != 0 {
 		t.Fatal(errOut.text)
 	}
 	report := filepath.Join(t.TempDir(), "report.json")
@@ -72,7 +74,8 @@ func refused(t *testing.T, p *program, words ...string) {
 	if code := p.ProcessState.ExitCode(); code != exitUsage {
 		t.Errorf("it ended with %v, expected exit code %d\n%s", p.ProcessState, exitUsage, said)
 	}
-	if last := strings.TrimSpace(said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:]); !strings.HasPrefix(last, "cera-run: ") {
+	if last := strings.TrimSpace(said[strings.LastIndex(strings.TrimSpace(said), "\n")+1:]); !strings.HasPrefix(last,
+		"cera-run: ") {
 		t.Errorf("the last line is %q", last)
 	}
 	for _, w := range append(words, "cera-run: ") {
@@ -101,8 +104,8 @@ func only(t *testing.T, dir string, names ...string) {
 	}
 }
 
-// TestNoRoom: where there is no room for a file the command says so by its name, nothing half written stays, and what was there
-// before is as it was.
+// TestNoRoom: where there is no room for a file the command says so by its name, nothing half written stays, and what
+// was there before is as it was.
 func TestNoRoom(t *testing.T) {
 	f := newOutputFixture(t)
 	const before = "what was there before"
@@ -113,10 +116,11 @@ func TestNoRoom(t *testing.T) {
 			out   func(t *testing.T) (dir, out string) // the folder must be left with nothing but "out", or empty
 			limit bool
 		}{
-			{place: "limit of the file's size", said: "file too large", limit: true, out: func(t *testing.T) (string, string) {
-				dir := t.TempDir()
-				return dir, filepath.Join(dir, "out")
-			}},
+			{place: "limit of the file's size", said: "file too large", limit: true,
+				out: func(t *testing.T) (string, string) {
+					dir := t.TempDir()
+					return dir, filepath.Join(dir, "out")
+				}},
 			{place: "full disk", said: "no space left on device", out: func(t *testing.T) (string, string) {
 				dir := smallDisk(t, "size=8k")
 				return dir, filepath.Join(dir, "out")
@@ -138,7 +142,8 @@ func TestNoRoom(t *testing.T) {
 				dir := t.TempDir()
 				return dir, filepath.Join(dir, "missing", "out")
 			}},
-			{place: "folder", said: "is a folder", out: func(t *testing.T) (string, string) { return t.TempDir(), t.TempDir() }},
+			{place: "folder", said: "is a folder",
+				out: func(t *testing.T) (string, string) { return t.TempDir(), t.TempDir() }},
 		} {
 			if name == "random" && (c.place == "full device" || c.place == "folder") {
 				continue // it replaces nothing that is there
@@ -146,7 +151,8 @@ func TestNoRoom(t *testing.T) {
 			t.Run(name+"/"+c.place, func(t *testing.T) {
 				dir, out := c.out(t)
 				var names []string
-				if inside := filepath.Dir(out) == dir; inside && name != "random" && os.WriteFile(out, []byte(before), 0o666) == nil {
+				if inside := filepath.Dir(out) == dir; inside && name != "random" &&
+					os.WriteFile(out, []byte(before), 0o666) == nil {
 					names = []string{"out"}
 				}
 				p := f.program(t, name, out)
@@ -168,8 +174,8 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// TestUnwritable: a file that cannot be written is found before anything is loaded. The commands are given a model, or a report,
-// that is not there: they must complain about the output.
+// TestUnwritable: a file that cannot be written is found before anything is loaded. The commands are given a model, or
+// a report, that is not there: they must complain about the output.
 func TestUnwritable(t *testing.T) {
 	f := newOutputFixture(t)
 	commands := map[string][]string{
@@ -187,12 +193,14 @@ func TestUnwritable(t *testing.T) {
 		said string
 		out  func(t *testing.T) string
 	}{
-		"missing folder": {"no such file or directory", func(t *testing.T) string { return filepath.Join(t.TempDir(), "missing", "out") }},
-		"under a file":   {"not a directory", func(*testing.T) string { return filepath.Join(f.report, "out") }},
-		"a folder":       {"is a folder", func(t *testing.T) string { return t.TempDir() }},
-		"read-only disk": {"read-only file system", func(t *testing.T) string { return filepath.Join(smallDisk(t, "ro"), "out") }},
-		"no name":        {"the name of the file is empty", func(*testing.T) string { return "" }},
-		"a model":        {"is a model, which would be lost", func(*testing.T) string { return f.model }},
+		"missing folder": {"no such file or directory",
+			func(t *testing.T) string { return filepath.Join(t.TempDir(), "missing", "out") }},
+		"under a file": {"not a directory", func(*testing.T) string { return filepath.Join(f.report, "out") }},
+		"a folder":     {"is a folder", func(t *testing.T) string { return t.TempDir() }},
+		"read-only disk": {"read-only file system",
+			func(t *testing.T) string { return filepath.Join(smallDisk(t, "ro"), "out") }},
+		"no name": {"the name of the file is empty", func(*testing.T) string { return "" }},
+		"a model": {"is a model, which would be lost", func(*testing.T) string { return f.model }},
 	} {
 		for name, command := range commands {
 			if name == "quantize" && place == "a model" {
@@ -208,7 +216,8 @@ func TestUnwritable(t *testing.T) {
 				if code != exitUsage || stdout.text != "" {
 					t.Errorf("exit code %d, printed %q", code, stdout.text)
 				}
-				if !strings.Contains(stderr.text, c.said) || !strings.Contains(stderr.text, out) || strings.Contains(stderr.text, "not-there") {
+				if !strings.Contains(stderr.text, c.said) || !strings.Contains(stderr.text, out) ||
+					strings.Contains(stderr.text, "not-there") {
 					t.Errorf("it says %q, expected %q and %q", stderr.text, out, c.said)
 				}
 			})
@@ -221,7 +230,8 @@ func TestUnwritable(t *testing.T) {
 
 // limited makes files of more than so many KiB impossible.
 func limited(p *program, kib int) {
-	shell := exec.Command("sh", append([]string{"-c", `ulimit -f "$0" && exec "$@"`, strconv.Itoa(2 * kib), p.Path}, p.Args[1:]...)...)
+	shell := exec.Command("sh", append([]string{"-c", `ulimit -f "$0" && exec "$@"`, strconv.Itoa(2 * kib), p.Path},
+		p.Args[1:]...)...)
 	shell.Dir, shell.Env, shell.Stdin, shell.Stdout, shell.Stderr = p.Dir, p.Env, p.Stdin, p.Stdout, p.Stderr
 	p.Cmd = shell
 }

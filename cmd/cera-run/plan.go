@@ -20,12 +20,13 @@ var errPlanned = errors.New("planned")
 // memoryFlags are the flags about the memory of the device.
 func (o *runOptions) memoryFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.gpuMemory, "gpu-memory", "", "refuse a model that needs more than `SIZE` of the GPU's memory, as 8GiB or 500MB")
+	f.StringVar(&o.gpuMemory, "gpu-memory", "",
+		"refuse a model that needs more than `SIZE` of the GPU's memory, as 8GiB or 500MB")
 	f.BoolVar(&o.dryRun, "dry-run", false, "print how much memory the model would take, and load nothing")
 }
 
-// plan prints the plan of the model at args[0], or the built-in one: as JSON where the command prints JSON. What it returns
-// ends the command.
+// plan prints the plan of the model at args[0], or the built-in one: as JSON where the command prints JSON. What it
+// returns ends the command.
 func (o *runOptions) plan(cmd *cobra.Command, args []string, opts engine.Options) error {
 	f, err := openFile(args)
 	if err != nil {
@@ -85,7 +86,8 @@ func printPlan(out io.Writer, p *engine.Plan) error {
 // byteUnits are what a size may end in.
 var byteUnits = map[string]float64{
 	"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
-	"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40,
+	"K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30,
+	"TIB": 1 << 40,
 }
 
 // parseSize reads a number of bytes, as 8GiB, 1.5G, 500MB or 4096.

@@ -14,7 +14,8 @@ import (
 	"cera/tinymodel"
 )
 
-// program is a run of cera-run in a process of its own, with an empty folder to work in and another for temporary files.
+// program is a run of cera-run in a process of its own, with an empty folder to work in and another for temporary
+// files.
 type program struct {
 	*exec.Cmd
 	dir, temp      string

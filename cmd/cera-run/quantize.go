@@ -50,7 +50,8 @@ at all, and one tensor of it at a time is held in memory.`,
 				if t.To != t.From {
 					became = " -> " + t.To
 				}
-				switch line := fmt.Sprintf("[%*d/%d] %s %v %s%s", len(fmt.Sprint(t.All)), t.Index+1, t.All, t.Name, t.Dims, t.From, became); {
+				switch line := fmt.Sprintf("[%*d/%d] %s %v %s%s", len(fmt.Sprint(t.All)), t.Index+1, t.All, t.Name,
+					t.Dims, t.From, became); {
 				case t.Reason != "":
 					fmt.Fprintf(stderr, "%s: %s\n", line, t.Reason)
 				case !quiet:
@@ -65,7 +66,8 @@ at all, and one tensor of it at a time is held in memory.`,
 				return err
 			}
 			if !quiet {
-				fmt.Fprintf(stderr, "%s: %d tensors, %s instead of %s\n", out, len(f.Tensors), engine.Size(after), engine.Size(before))
+				fmt.Fprintf(stderr, "%s: %d tensors, %s instead of %s\n", out, len(f.Tensors), engine.Size(after),
+					engine.Size(before))
 			}
 			return nil
 		},

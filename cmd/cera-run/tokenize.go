@@ -39,7 +39,8 @@ in the text are recognised. With --decode the input is ids.`,
 	f.BoolVar(&o.asJSON, "json", false, "print as JSON, schema "+tokenizeSchema)
 	f.BoolVar(&o.decode, "decode", false, "the input is ids, with spaces or commas between them; print their text")
 	f.BoolVar(&o.noBOS, "no-bos", false, "add neither BOS nor EOS")
-	f.BoolVar(&o.noSpecial, "no-special", false, "take the text of control tokens as ordinary text; with --decode, hide them")
+	f.BoolVar(&o.noSpecial, "no-special", false,
+		"take the text of control tokens as ordinary text; with --decode, hide them")
 	f.StringVar(&o.pre, "pre", "", "pre-tokenizer to use instead of the file's, by `NAME`")
 	cmd.MarkFlagsMutuallyExclusive("ids", "json")
 	cmd.MarkFlagsMutuallyExclusive("ids", "decode")
@@ -122,7 +123,8 @@ func (o *tokenizeOptions) run(cmd *cobra.Command, args []string) error {
 
 func describeTokens(f *gguf.File, t *tokenizer.Tokenizer, text string, ids []int32) tokenized {
 	d := tokenized{
-		Schema: tokenizeSchema, File: f.Path, Tokenizer: t.Model(), Pre: t.Pre(), Text: text, IDs: []int32{}, Tokens: []tokenizedToken{},
+		Schema: tokenizeSchema, File: f.Path, Tokenizer: t.Model(), Pre: t.Pre(), Text: text, IDs: []int32{},
+		Tokens: []tokenizedToken{},
 	}
 	for _, id := range ids {
 		d.IDs = append(d.IDs, id)

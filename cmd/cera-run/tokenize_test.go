@@ -18,7 +18,8 @@ func TestTokenizeScripts(t *testing.T) {
 			bytes := gguf.NewWriter()
 			bytes.Set("tokenizer.ggml.model", "gpt2")
 			bytes.Set("tokenizer.ggml.pre", "gpt-2")
-			bytes.Set("tokenizer.ggml.tokens", []string{"a", "b", "1", "Ġ", "Ċ", "Ã", "©", "ab", "Ġab", "11", "<|im_end|>", "<tool>"})
+			bytes.Set("tokenizer.ggml.tokens",
+				[]string{"a", "b", "1", "Ġ", "Ċ", "Ã", "©", "ab", "Ġab", "11", "<|im_end|>", "<tool>"})
 			bytes.Set("tokenizer.ggml.token_type", []int32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3, 4})
 			bytes.Set("tokenizer.ggml.merges", []string{"a b", "Ġ ab", "1 1"})
 			bytes.Set("tokenizer.ggml.bos_token_id", uint32(10))

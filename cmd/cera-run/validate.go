@@ -12,7 +12,8 @@ import (
 func printValidation(out io.Writer, v *engine.Validation) error {
 	for _, b := range v.Bad {
 		fmt.Fprintf(out, "tensor %q, %s %v: %d NaN, %d infinite; first at element %d (row %d, column %d): %s\n",
-			b.Tensor, b.Type, b.Dims, b.NaN, b.Infinite, b.First, uint64(b.First)/b.Dims[0], uint64(b.First)%b.Dims[0], b.Value)
+			b.Tensor, b.Type, b.Dims, b.NaN, b.Infinite, b.First, uint64(b.First)/b.Dims[0], uint64(b.First)%b.Dims[0],
+			b.Value)
 	}
 	for _, name := range v.Unchecked {
 		fmt.Fprintf(out, "tensor %q: not looked at, for its type has no decoder\n", name)

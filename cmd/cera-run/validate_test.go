@@ -62,12 +62,14 @@ func TestValidateGood(t *testing.T) {
 	if d := cmp.Diff(want, v); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if line := fmt.Sprintf("Looked at %d elements of %d tensors: all finite.\n", want.Elements, want.Tensors); !strings.Contains(text, line) || stderr != "" {
+	if line := fmt.Sprintf("Looked at %d elements of %d tensors: all finite.\n", want.Elements,
+		want.Tensors); !strings.Contains(text, line) || stderr != "" {
 		t.Errorf("does not say %q: %s%s", line, text, stderr)
 	}
 	// Without the flag nothing is looked at.
 	var out, errOut bytes.Buffer
-	if code := run(context.Background(), []string{"inspect", "--json", path}, &out, &errOut); code != 0 || strings.Contains(out.String(), "validation") {
+	if code := run(context.Background(), []string{"inspect", "--json", path}, &out, &errOut); code != 0 ||
+		strings.Contains(out.String(), "validation") {
 		t.Errorf("inspect: exit code %d, %s", code, out.String())
 	}
 }
@@ -93,10 +95,11 @@ func TestValidateBad(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, v, _ := inspectValidated(t, path, exitUsage)
-	want := &engine.Validation{Tensors: 3, Elements: 2 + 15 + 64, Unchecked: []string{"integers"}, Bad: []engine.BadTensor{
-		{Tensor: "halves", Type: "F16", Dims: []uint64{3, 5}, NaN: 1, Infinite: 1, First: 7, Value: "-Inf"},
-		{Tensor: "blocks", Type: "Q8_0", Dims: []uint64{64}, NaN: 32, First: 32, Value: "NaN"},
-	}}
+	want := &engine.Validation{Tensors: 3, Elements: 2 + 15 + 64, Unchecked: []string{"integers"},
+		Bad: []engine.BadTensor{
+			{Tensor: "halves", Type: "F16", Dims: []uint64{3, 5}, NaN: 1, Infinite: 1, First: 7, Value: "-Inf"},
+			{Tensor: "blocks", Type: "Q8_0", Dims: []uint64{64}, NaN: 32, First: 32, Value: "NaN"},
+		}}
 	if d := cmp.Diff(want, v); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

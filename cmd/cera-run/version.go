@@ -57,7 +57,8 @@ func versionCommand() *cobra.Command {
 
 // versionOf describes a program by what the toolchain wrote into it; nil: nothing.
 func versionOf(info *debug.BuildInfo) *versionInfo {
-	v := &versionInfo{Schema: versionSchema, Build: check.ThisBuild(), Library: engine.GPULibrary(), Modules: []dependency{}}
+	v := &versionInfo{Schema: versionSchema, Build: check.ThisBuild(), Library: engine.GPULibrary(),
+		Modules: []dependency{}}
 	if info == nil {
 		return v
 	}

@@ -112,8 +112,8 @@ func writeEdited(dir, arch string, edit func(m *edited)) (path string, err error
 	return write(dir, fileName, buf.Bytes())
 }
 
-// WithKey makes a file in dir of a good model of an architecture with another value of a key, or one more key. Whether it is
-// hostile then is the caller's to know.
+// WithKey makes a file in dir of a good model of an architecture with another value of a key, or one more key. Whether
+// it is hostile then is the caller's to know.
 func WithKey(dir, arch, key string, value any) (path string, err error) {
 	return writeEdited(dir, arch, func(m *edited) { m.set(key, value) })
 }
@@ -126,7 +126,8 @@ func change(stage Stage, name, arch string, edit func(m *edited), want ...string
 // key is change for one key of the architecture, or a whole key where it has a dot before its name.
 func key(arch, name string, value any, want ...string) Row {
 	full := arch + "." + name
-	return change(Model, fmt.Sprintf("%s of %.40s", full, describe(value)), arch, func(m *edited) { m.set(full, value) }, append(want, full)...)
+	return change(Model, fmt.Sprintf("%s of %.40s", full, describe(value)), arch,
+		func(m *edited) { m.set(full, value) }, append(want, full)...)
 }
 
 // describe is a value as the name of a row has it.

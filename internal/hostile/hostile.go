@@ -1,5 +1,5 @@
-// Package hostile has GGUF files that must be refused: broken on purpose, or made to take the memory of who trusts them. They
-// are made by code, each with what a message about it must say. It is for tests.
+// Package hostile has GGUF files that must be refused: broken on purpose, or made to take the memory of who trusts
+// them. They are made by code, each with what a message about it must say. It is for tests.
 package hostile
 
 import (
@@ -44,7 +44,9 @@ func (r Row) Make(dir string) (string, error) {
 // Rows returns all hostile files of this system.
 func Rows() []Row {
 	var rows []Row
-	for _, list := range []func() []Row{headers, keys, tensors, floods, splits, notFiles, pipes, models, shapes, loads, vocabularies, templates, values} {
+	for _, list := range []func() []Row{
+		headers, keys, tensors, floods, splits, notFiles, pipes, models, shapes, loads, vocabularies, templates,
+		values} {
 		rows = append(rows, list()...)
 	}
 	return rows

@@ -17,7 +17,8 @@ var (
 // models are files whose metadata describe no model.
 func models() []Row {
 	arch := func(name string, value any, want ...string) Row {
-		return change(Model, name, "llama", func(m *edited) { m.set("general.architecture", value) }, append(want, "general.architecture")...)
+		return change(Model, name, "llama", func(m *edited) { m.set("general.architecture", value) },
+			append(want, "general.architecture")...)
 	}
 	const between, finite, positive = "is not between 1 and", "is not a finite number", "is not a number > 0"
 	return []Row{
@@ -125,21 +126,41 @@ func shapes() []Row {
 	return []Row{
 		at("no embedding", func(m *edited) { m.remove("token_embd.weight") }, "token_embd.weight"),
 		at("no tensors", func(m *edited) { m.tensors = nil }, "token_embd.weight: no rows"),
-		at("missing tensor", func(m *edited) { m.remove("blk.2.attn_q.weight") }, `tensor "blk.2.attn_q.weight": missing`, "[64, 64]"),
-		at("tensor of no use", func(m *edited) { m.add("blk.0.attn_magic.weight", gguf.F32, 8) }, `tensor "blk.0.attn_magic.weight"`, "expected no such tensor"),
-		at("tensor of a block too many", func(m *edited) { m.add("blk.4.attn_norm.weight", gguf.F32, 64) }, `tensor "blk.4.attn_norm.weight"`, "expected no such tensor"),
-		at("transposed matrix", func(m *edited) { t := m.tensor("blk.1.ffn_down.weight"); t.dims[0], t.dims[1] = t.dims[1], t.dims[0] },
+		at("missing tensor", func(m *edited) { m.remove("blk.2.attn_q.weight") },
+			`tensor "blk.2.attn_q.weight": missing`, "[64, 64]"),
+		at("tensor of no use", func(m *edited) { m.add("blk.0.attn_magic.weight", gguf.F32, 8) },
+			`tensor "blk.0.attn_magic.weight"`, "expected no such tensor"),
+		at("tensor of a block too many", func(m *edited) { m.add("blk.4.attn_norm.weight", gguf.F32, 64) },
+			`tensor "blk.4.attn_norm.weight"`, "expected no such tensor"),
+		at("transposed matrix", func(m *edited) {
+			t := m.tensor("blk.1.ffn_down.weight")
+			t.dims[0], t.dims[1] = t.dims[1], t.dims[0]
+		},
 			`tensor "blk.1.ffn_down.weight"`, "found [64, 80]", "expected [80, 64]"),
-		at("matrix of three dimensions", func(m *edited) { t := m.tensor("blk.1.attn_q.weight"); t.dims = []uint64{64, 32, 2} },
+		at("matrix of three dimensions", func(m *edited) {
+			t := m.tensor("blk.1.attn_q.weight")
+			t.dims = []uint64{64, 32, 2}
+		},
 			`tensor "blk.1.attn_q.weight"`, "found [64, 32, 2]", "expected [64, 64]"),
-		at("norm of another width", func(m *edited) { m.tensor("output_norm.weight").floats(1, 2, 3) }, `tensor "output_norm.weight"`, "found [3]", "expected [64]"),
-		at("norm in blocks", func(m *edited) { m.remove("output_norm.weight"); m.add("output_norm.weight", gguf.Q8_0, 64) },
+		at("norm of another width", func(m *edited) { m.tensor("output_norm.weight").floats(1, 2, 3) },
+			`tensor "output_norm.weight"`, "found [3]", "expected [64]"),
+		at("norm in blocks", func(m *edited) {
+			m.remove("output_norm.weight")
+			m.add("output_norm.weight", gguf.Q8_0, 64)
+		},
 			`tensor "output_norm.weight"`, "F32, F16 or BF16"),
-		at("matrix of integers", func(m *edited) { m.remove("blk.3.attn_k.weight"); m.add("blk.3.attn_k.weight", gguf.I32, 64, 32) },
+		at("matrix of integers", func(m *edited) {
+			m.remove("blk.3.attn_k.weight")
+			m.add("blk.3.attn_k.weight", gguf.I32, 64, 32)
+		},
 			`tensor "blk.3.attn_k.weight"`, "I32"),
-		at("matrix in a format without decoder", func(m *edited) { m.remove("output.weight"); m.add("output.weight", gguf.Q8_1, 64, 256) },
+		at("matrix in a format without decoder",
+			func(m *edited) { m.remove("output.weight"); m.add("output.weight", gguf.Q8_1, 64, 256) },
 			`tensor "output.weight"`, "Q8_1"),
-		at("embedding of another width", func(m *edited) { m.remove("token_embd.weight"); m.add("token_embd.weight", gguf.F32, 32, 256) },
+		at("embedding of another width", func(m *edited) {
+			m.remove("token_embd.weight")
+			m.add("token_embd.weight", gguf.F32, 32, 256)
+		},
 			`tensor "token_embd.weight"`, "found [32, 256]", "expected [64, 256]"),
 		at("all tensors missing but one", func(m *edited) {
 			m.tensors = m.tensors[:1]

@@ -29,11 +29,12 @@ func pipes() []Row {
 			}
 			return path, os.Symlink(pipe, path)
 		}},
-		{"set with a part that is a pipe", Format, []string{"part 2 of 2", splitName(2, 2), "a pipe"}, func(dir string) (string, error) {
-			if err := syscall.Mkfifo(filepath.Join(dir, splitName(2, 2)), 0o600); err != nil {
-				return "", err
-			}
-			return write(dir, splitName(1, 2), splitPart(0, 2, 2, "a"))
-		}},
+		{"set with a part that is a pipe", Format, []string{"part 2 of 2", splitName(2, 2), "a pipe"},
+			func(dir string) (string, error) {
+				if err := syscall.Mkfifo(filepath.Join(dir, splitName(2, 2)), 0o600); err != nil {
+					return "", err
+				}
+				return write(dir, splitName(1, 2), splitPart(0, 2, 2, "a"))
+			}},
 	}
 }

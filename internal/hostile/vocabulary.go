@@ -74,15 +74,19 @@ func vocabularies() []Row {
 		set(true, "no pre-tokenizer", tokens+"pre", nil, "missing"),
 		set(true, "BOS that is to be added and is not there", tokens+"add_bos_token", true, "add_bos_token"),
 		set(true, "addition of BOS as number", tokens+"add_bos_token", uint8(1), "uint8 1", "bool"),
-		row(false, "token twice", func(m *edited) { value(m, keyTokens).([]string)[9] = "<s>" }, keyTokens, `"<s>" twice`, "as 1 and as 9"),
+		row(false, "token twice", func(m *edited) { value(m, keyTokens).([]string)[9] = "<s>" }, keyTokens,
+			`"<s>" twice`, "as 1 and as 9"),
 		row(false, "long token twice", func(m *edited) {
 			list := value(m, keyTokens).([]string)
 			list[8] = strings.Repeat("x", 1<<20)
 			list[9] = list[8]
 		}, keyTokens, "twice", "as 8 and as 9"),
-		row(false, "unknown type of token", func(m *edited) { value(m, keyTypes).([]int32)[9] = 7 }, keyTypes, "is 7 for token 9", "0 to 6"),
-		row(false, "byte token that is none", func(m *edited) { value(m, keyTypes).([]int32)[9] = 6 }, keyTokens, "byte token 9", "<0x00> to <0xFF>"),
-		row(false, "score that is NaN", func(m *edited) { value(m, keyScores).([]float32)[9] = nan }, keyScores, "NaN for token 9"),
+		row(false, "unknown type of token", func(m *edited) { value(m, keyTypes).([]int32)[9] = 7 }, keyTypes,
+			"is 7 for token 9", "0 to 6"),
+		row(false, "byte token that is none", func(m *edited) { value(m, keyTypes).([]int32)[9] = 6 }, keyTokens,
+			"byte token 9", "<0x00> to <0xFF>"),
+		row(false, "score that is NaN", func(m *edited) { value(m, keyScores).([]float32)[9] = nan }, keyScores,
+			"NaN for token 9"),
 	}
 	for _, name := range []string{"bos", "eos", "eot", "eom", "unknown", "fim_pad"} {
 		key := tokens + name + "_token_id"
@@ -109,9 +113,13 @@ func templates() []Row {
 		set("chat template as array", []string{"a"}, keyChat, "array of 1 string"),
 		set("chat template of bad syntax", "{% for %}", keyChat, "line 1"),
 		set("chat template that does not end", strings.Repeat("{% if x %}", 1000), keyChat),
-		set("chat template 100000 parentheses deep", "{{ "+strings.Repeat("(", 100_000)+strings.Repeat(")", 100_000)+" }}", keyChat, "names, numbers, signs and texts"),
-		set("chat template 10000 parentheses deep", "{{ "+strings.Repeat("(", 10_000)+strings.Repeat(")", 10_000)+" }}", keyChat, "within one another"),
-		set("chat template 100000 blocks deep", strings.Repeat("{% if x %}", 100_000), keyChat, "names, numbers, signs and texts"),
+		set("chat template 100000 parentheses deep",
+			"{{ "+strings.Repeat("(", 100_000)+strings.Repeat(")", 100_000)+" }}", keyChat,
+			"names, numbers, signs and texts"),
+		set("chat template 10000 parentheses deep", "{{ "+strings.Repeat("(", 10_000)+strings.Repeat(")", 10_000)+" }}",
+			keyChat, "within one another"),
+		set("chat template 100000 blocks deep", strings.Repeat("{% if x %}", 100_000), keyChat,
+			"names, numbers, signs and texts"),
 		set("chat template of 2 MiB", strings.Repeat("x", 2<<20), keyChat, "2097152 bytes", "at most"),
 		set("chat template of 60 MB", strings.Repeat("{{ x }} \n", 60_000_000/9), keyChat, "bytes", "at most"),
 	}
@@ -134,7 +142,8 @@ func values() []Row {
 		row("NaN in F16", q, gguf.F16, 2*(64*3+2), []byte{0, 0x7e}, "1 NaN", "first at element 194"),
 		row("infinity in BF16", q, gguf.BF16, 2*64, []byte{0x80, 0x7f}, "1 infinite", "first at element 64"),
 		row("NaN as the scale of Q8_0", q, gguf.Q8_0, 34*3, []byte{0, 0x7e}, "32 NaN", "first at element 96"),
-		row("infinity as the scale of Q8_0", q, gguf.Q8_0, 34*3, []byte{0, 0x7c, 1, 2}, "2 infinite", "30 NaN", "first at element 96"),
+		row("infinity as the scale of Q8_0", q, gguf.Q8_0, 34*3, []byte{0, 0x7c, 1, 2}, "2 infinite", "30 NaN",
+			"first at element 96"),
 		row("NaN as the minimum of Q5_1", q, gguf.Q5_1, 24*7+2, []byte{1, 0x7c}, "32 NaN", "first at element 224"),
 	}
 }

@@ -16,7 +16,8 @@ import (
 
 const (
 	modelName   = "Cera Stories"
-	description = "Writes short stories for children in simple English. Trained from nothing on stories that Cera's own story grammar made; " +
+	description = "Writes short stories for children in simple English. Trained from nothing on stories that Cera's " +
+		"own story grammar made; " +
 		"no other text is in it. See internal/storymodel in Cera's source."
 )
 
@@ -55,7 +56,8 @@ func (c Config) validate() error {
 	for _, f := range []struct {
 		name  string
 		value int
-	}{{"vocab", c.Vocab}, {"ctx", c.Ctx}, {"dim", c.Dim}, {"layers", c.Layers}, {"heads", c.Heads}, {"kv_heads", c.KVHeads}, {"ff", c.FF}} {
+	}{{"vocab", c.Vocab}, {"ctx", c.Ctx}, {"dim", c.Dim}, {"layers", c.Layers}, {"heads", c.Heads},
+		{"kv_heads", c.KVHeads}, {"ff", c.FF}} {
 		if f.value < 1 || f.value > 1<<20 {
 			return fmt.Errorf("%s is %d, expected 1 to %d", f.name, f.value, 1<<20)
 		}
@@ -85,7 +87,8 @@ func (c Config) shapes() []shape {
 	list := []shape{{"token_embd.weight", c.Vocab, c.Dim}, {"output_norm.weight", 0, c.Dim}}
 	for i := range c.Layers {
 		for _, s := range []shape{
-			{"attn_norm", 0, c.Dim}, {"attn_q", c.Dim, c.Dim}, {"attn_k", kv, c.Dim}, {"attn_v", kv, c.Dim}, {"attn_output", c.Dim, c.Dim},
+			{"attn_norm", 0, c.Dim}, {"attn_q", c.Dim, c.Dim}, {"attn_k", kv, c.Dim}, {"attn_v", kv, c.Dim},
+			{"attn_output", c.Dim, c.Dim},
 			{"ffn_norm", 0, c.Dim}, {"ffn_gate", c.FF, c.Dim}, {"ffn_up", c.FF, c.Dim}, {"ffn_down", c.Dim, c.FF},
 		} {
 			s.name = fmt.Sprintf("blk.%d.%s.weight", i, s.name)
@@ -95,9 +98,9 @@ func (c Config) shapes() []shape {
 	return list
 }
 
-// Convert writes a trained model as a GGUF file. The tensors of t have GGUF's names and order of elements, queries and keys
-// with the pairs of rope side by side. Matrices are encoded in format, or in F16 where a row is no whole number of blocks;
-// vectors are F32. A tensor that is missing, misshapen or not known is an error.
+// Convert writes a trained model as a GGUF file. The tensors of t have GGUF's names and order of elements, queries and
+// keys with the pairs of rope side by side. Matrices are encoded in format, or in F16 where a row is no whole number of
+// blocks; vectors are F32. A tensor that is missing, misshapen or not known is an error.
 func Convert(w io.Writer, t *trace.Trace, c Config, v *Vocabulary, format gguf.Type) error {
 	if err := c.validate(); err != nil {
 		return err

@@ -162,7 +162,8 @@ func TestConvertRoundTrip(t *testing.T) {
 			}
 		}
 	}
-	for key, want := range map[string]string{"general.architecture": "llama", "general.name": "Cera Stories", "general.license": "apache-2.0", "tokenizer.ggml.model": "llama"} {
+	for key, want := range map[string]string{"general.architecture": "llama", "general.name": "Cera Stories",
+		"general.license": "apache-2.0", "tokenizer.ggml.model": "llama"} {
 		if got, err := f.String(key); err != nil || got != want {
 			t.Errorf("%s is %q (%v), expected %q", key, got, err, want)
 		}
@@ -206,9 +207,12 @@ func TestConvertRejects(t *testing.T) {
 		want   string
 	}{
 		{"missing tensor", with("blk.1.attn_k.weight", 0, 0), g.Config, gguf.F32, "blk.1.attn_k.weight is missing"},
-		{"shape", with("blk.0.ffn_up.weight", 48, 31), g.Config, gguf.F32, "blk.0.ffn_up.weight is 48 × 31, expected 48 × 32"},
-		{"unknown tensor", with("blk.2.attn_norm.weight", 1, 32), g.Config, gguf.F32, "blk.2.attn_norm.weight is not part"},
-		{"vocabulary", like, edit(func(c *storymodel.Config) { c.Vocab = 289 }), gguf.F32, "vocabulary has 288 tokens, the model 289"},
+		{"shape", with("blk.0.ffn_up.weight", 48, 31), g.Config, gguf.F32,
+			"blk.0.ffn_up.weight is 48 × 31, expected 48 × 32"},
+		{"unknown tensor", with("blk.2.attn_norm.weight", 1, 32), g.Config, gguf.F32,
+			"blk.2.attn_norm.weight is not part"},
+		{"vocabulary", like, edit(func(c *storymodel.Config) { c.Vocab = 289 }), gguf.F32,
+			"vocabulary has 288 tokens, the model 289"},
 		{"heads", like, edit(func(c *storymodel.Config) { c.Heads = 5 }), gguf.F32, "dim is 32"},
 		{"kv heads", like, edit(func(c *storymodel.Config) { c.KVHeads = 3 }), gguf.F32, "kv_heads is 3"},
 		{"layers", like, edit(func(c *storymodel.Config) { c.Layers = 0 }), gguf.F32, "layers is 0"},

@@ -60,13 +60,16 @@ func heldOutSeed(seed uint64, i int) uint64 { return seed<<40 | 1<<39 | uint64(i
 // WriteData writes the stories as token ids to files in dir, with the vocabulary. No story is in it twice, and what is
 // held out is not among those to train on. The same options give the same files.
 func WriteData(dir string, o DataOptions) (*Counts, error) {
-	if o.Seed >= 1<<20 || o.Stories < 1 || o.HeldOut < 1 || o.Stories > 1<<30 || o.HeldOut > 1<<30 || o.VocabFrom < 1 || o.VocabSize > 1<<16 {
-		return nil, fmt.Errorf("options %+v: expected a seed below 2^20, 1 to 2^30 stories of each kind, a vocabulary of at most 65536 tokens from at least one story", o)
+	if o.Seed >= 1<<20 || o.Stories < 1 || o.HeldOut < 1 || o.Stories > 1<<30 || o.HeldOut > 1<<30 || o.VocabFrom < 1 ||
+		o.VocabSize > 1<<16 {
+		return nil, fmt.Errorf("options %+v: expected a seed below 2^20, 1 to 2^30 stories of each kind, a "+
+			"vocabulary of at most 65536 tokens from at least one story", o)
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	v, err := TrainVocabulary(tellAll(min(o.VocabFrom, o.Stories), func(i int) uint64 { return trainSeed(o.Seed, i) }), o.VocabSize)
+	v, err := TrainVocabulary(tellAll(min(o.VocabFrom, o.Stories), func(i int) uint64 { return trainSeed(o.Seed, i) }),
+		o.VocabSize)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +96,8 @@ func WriteData(dir string, o DataOptions) (*Counts, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Stories, c.Bytes, c.Words, c.Tokens, c.Longest, c.Repeated = w.stories, w.bytes, w.words, w.tokens, w.longest, o.Stories-w.stories
+	c.Stories, c.Bytes, c.Words, c.Tokens, c.Longest, c.Repeated = w.stories, w.bytes, w.words, w.tokens, w.longest,
+		o.Stories-w.stories
 	return c, WriteJSON(filepath.Join(dir, CountsName), c)
 }
 

@@ -84,8 +84,9 @@ func TestWriteData(t *testing.T) {
 	if !slices.Equal(heldTexts, HeldOut(o.Seed, o.HeldOut)) {
 		t.Error("heldout.bin has other stories than HeldOut")
 	}
-	want := Counts{Seed: 3, Stories: 300, Words: words, Bytes: size, Tokens: len(train), Longest: longest, HeldOutStories: 20,
-		HeldOutBytes: len(strings.Join(heldTexts, "")), HeldOutTokens: len(held), Vocab: 600}
+	want := Counts{Seed: 3, Stories: 300, Words: words, Bytes: size, Tokens: len(train), Longest: longest,
+		HeldOutStories: 20,
+		HeldOutBytes:   len(strings.Join(heldTexts, "")), HeldOutTokens: len(held), Vocab: 600}
 	if *counts != want || len(trainTexts) != o.Stories {
 		t.Errorf("counts %+v, expected %+v", *counts, want)
 	}

@@ -66,13 +66,16 @@ func Figures(dir string) (string, error) {
 	t.WriteString("| figure | value |\n|---|---|\n")
 	row("parameters", "%s", thousands(r.Parameters))
 	row("file", "%s bytes", thousands(int(v.FileBytes)))
-	row("trained on", "%s stories, %s words, %s tokens; the run read %s tokens", thousands(c.Stories), thousands(c.Words), thousands(c.Tokens), thousands(r.Tokens))
+	row("trained on", "%s stories, %s words, %s tokens; the run read %s tokens", thousands(c.Stories),
+		thousands(c.Words), thousands(c.Tokens), thousands(r.Tokens))
 	row("run", "%s steps in %.0f s on %s, PyTorch %s", thousands(r.Steps), r.Seconds, r.Device, r.Torch)
 	row("held-out stories", "%s stories, %s tokens", thousands(c.HeldOutStories), thousands(c.HeldOutTokens))
-	row("held-out perplexity a token", "%.3f (loss %.4f, %.4f bits a byte) in PyTorch", r.Perplexity, r.Loss, r.BitsPerByte)
+	row("held-out perplexity a token", "%.3f (loss %.4f, %.4f bits a byte) in PyTorch", r.Perplexity, r.Loss,
+		r.BitsPerByte)
 	row("the same of "+FileName+" in Cera", "%.3f on %d stories", v.Perplexity, v.HeldOut.Stories)
 	row("loss curve", "%s", CurveName)
-	fmt.Fprintf(&t, "\n| %d stories | by the model, temperature %g | by the grammar, held out |\n|---|---|---|\n", v.Model.Stories, v.Temperature)
+	fmt.Fprintf(&t, "\n| %d stories | by the model, temperature %g | by the grammar, held out |\n|---|---|---|\n",
+		v.Model.Stories, v.Temperature)
 	both := func(what string, f func(Measures) string) {
 		fmt.Fprintf(&t, "| %s | %s | %s |\n", what, f(v.Model), f(v.HeldOut))
 	}

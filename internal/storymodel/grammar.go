@@ -151,8 +151,8 @@ func split(t string) (alternatives []string, rest string) {
 	return append(alternatives, t[start:]), ""
 }
 
-// slot writes what key is bound to. A key with a capital letter, or one after its dot, gives the text with a capital: {H.He},
-// {O.the}. A key without binding is written as it stands, and no story has a brace otherwise.
+// slot writes what key is bound to. A key with a capital letter, or one after its dot, gives the text with a capital:
+// {H.He}, {O.the}. A key without binding is written as it stands, and no story has a brace otherwise.
 func (s *teller) slot(b *strings.Builder, key string) {
 	if t, ok := s.lookup(key); ok {
 		s.expand(b, t)
@@ -184,7 +184,8 @@ func (s *teller) lookup(key string) (string, bool) {
 }
 
 // capitalise gives every sentence of a text a capital letter: the first one, and what follows a sentence mark and a
-// space, also within a quotation. After a closing quote the sentence may go on, so templates write that capital themselves.
+// space, also within a quotation. After a closing quote the sentence may go on, so templates write that capital
+// themselves.
 func capitalise(t string) string {
 	b := []byte(t)
 	start := true

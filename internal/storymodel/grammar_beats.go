@@ -65,10 +65,13 @@ func scenery(weather string) string {
 		return "[The wind was [strong|wild] and the leaves were dancing.|The wind [whistled|sang] in the trees." +
 			"|White clouds were racing over the sky.|The wind pulled at everything.]"
 	case "cloudy":
-		return "[[Big|Gray|Soft] clouds covered the sky.|There was no sun, but it was warm.|The air was cool and still.]"
+		return "[[Big|Gray|Soft] clouds covered the sky.|There was no sun, but it was warm.|The air was cool " +
+			"and still.]"
 	}
-	return "[The sun was shining[| and the sky was blue].|Birds were singing [in the trees|everywhere].|The sky was clear and the air was warm." +
-		"|It was a [lovely|beautiful|perfect] day to be outside.|The sun [felt warm|shone brightly] and a soft wind was blowing.]"
+	return "[The sun was shining[| and the sky was blue].|Birds were singing [in the trees|everywhere].|The sky was " +
+		"clear and the air was warm." +
+		"|It was a [lovely|beautiful|perfect] day to be outside.|The sun [felt warm|shone brightly] and a soft wind " +
+		"was blowing.]"
 }
 
 // goOut sends the hero to the place, together with m if need be, and lets the day begin.

@@ -27,12 +27,14 @@ type animal struct {
 }
 
 var animals = []animal{
-	{"rabbit", 0, "paw"}, {"fox", 0, "paw"}, {"bear", climbs, "paw"}, {"mouse", 0, "paw"}, {"duck", flies | swims, "wing"},
+	{"rabbit", 0, "paw"}, {"fox", 0, "paw"}, {"bear", climbs, "paw"}, {"mouse", 0, "paw"},
+	{"duck", flies | swims, "wing"},
 	{"frog", swims, "hand"}, {"hedgehog", 0, "paw"}, {"squirrel", climbs, "paw"}, {"turtle", swims, "foot"},
 	{"pig", 0, "hoof"}, {"lamb", 0, "hoof"}, {"goat", 0, "hoof"}, {"kitten", climbs, "paw"}, {"puppy", 0, "paw"},
 	{"bird", flies, "wing"}, {"deer", tall, "hoof"}, {"badger", 0, "paw"}, {"beaver", swims, "paw"},
 	{"otter", swims, "paw"}, {"mole", 0, "paw"}, {"pony", tall, "hoof"}, {"raccoon", climbs, "paw"},
-	{"goose", flies | swims, "wing"}, {"cat", climbs, "paw"}, {"dog", 0, "paw"}, {"dragon", flies, "claw"}, {"lion", 0, "paw"},
+	{"goose", flies | swims, "wing"}, {"cat", climbs, "paw"}, {"dog", 0, "paw"}, {"dragon", flies, "claw"},
+	{"lion", 0, "paw"},
 	{"monkey", climbs, "hand"}, {"panda", climbs, "paw"}, {"tiger", 0, "paw"}, {"wolf", 0, "paw"},
 }
 
@@ -56,16 +58,21 @@ var (
 	animalBoys = strings.Fields(`Pip Max Buddy Bruno Benny Rusty Toby Bo Ollie Monty Gus Barney Rufus Chip Moss Fergus Jasper Basil
 		Wally Bert Hugo Milo Otis Ned Freddy Harry Dusty Oscar Jumper Murphy`)
 	// Names made of syllables: a reader of the stories has to copy a name, since it cannot know them all.
-	firsts     = strings.Fields("Ba Be Bi Da De Di Fa Fi Ga Ka Ki Ko La Le Li Lo Ma Me Mi Mo Na Ne Ni No Pa Ra Re Ri Ro Sa Se Si So Ta Te Ti To Va Vi Za Ze Zo")
-	middles    = strings.Fields("ba bi da di ko la li lo ma mi mo na ni no ra ri ro sa su ta ti va vi zu")
-	girlEnds   = strings.Fields("la na ra mi lia ya sha")
-	boyEnds    = strings.Fields("no ro ko lo mo bo rin las")
-	grownUps   = strings.Fields("Rose Green Hill Lane Brown Field Wood Bell Stone Baker")
-	helpers    = []string{"owl", "deer", "goose", "horse", "badger", "crow", "turtle", "bear", "goat", "heron"}
-	kidTraits  = []string{"little", "little", "little", "young", "small", "kind", "shy", "brave", "cheerful", "curious", "quiet", "clever", "gentle", "happy", "funny"}
+	firsts = strings.Fields(
+		"Ba Be Bi Da De Di Fa Fi Ga Ka Ki Ko La Le Li Lo Ma Me Mi Mo Na Ne Ni No Pa Ra Re Ri Ro Sa Se Si So Ta Te Ti " +
+			"To Va Vi Za Ze Zo")
+	middles   = strings.Fields("ba bi da di ko la li lo ma mi mo na ni no ra ri ro sa su ta ti va vi zu")
+	girlEnds  = strings.Fields("la na ra mi lia ya sha")
+	boyEnds   = strings.Fields("no ro ko lo mo bo rin las")
+	grownUps  = strings.Fields("Rose Green Hill Lane Brown Field Wood Bell Stone Baker")
+	helpers   = []string{"owl", "deer", "goose", "horse", "badger", "crow", "turtle", "bear", "goat", "heron"}
+	kidTraits = []string{"little", "little", "little", "young", "small", "kind", "shy", "brave", "cheerful", "curious",
+		"quiet", "clever", "gentle", "happy", "funny"}
 	oldTraits  = []string{"old", "old", "wise", "wise old", "kind", "kind old", "friendly"}
-	kidParents = []family{{"mom", true}, {"dad", false}, {"grandma", true}, {"grandpa", false}, {"mom", true}, {"dad", false}}
-	parents    = []family{{"mama", true}, {"papa", false}, {"grandma", true}, {"grandpa", false}, {"mama", true}, {"papa", false}}
+	kidParents = []family{{"mom", true}, {"dad", false}, {"grandma", true}, {"grandpa", false}, {"mom", true},
+		{"dad", false}}
+	parents = []family{{"mama", true}, {"papa", false}, {"grandma", true}, {"grandpa", false}, {"mama", true},
+		{"papa", false}}
 )
 
 // family is how a relative is called.
@@ -104,8 +111,8 @@ func (s *teller) name(child, she bool) string {
 	}
 }
 
-// bind binds a person to key and its forms: key.he, key.him, key.his, key.self; key.kind, the bare word; key.a, the first
-// mention ("a shy rabbit"); key.full, the name with the animal's kind ("Pip the rabbit").
+// bind binds a person to key and its forms: key.he, key.him, key.his, key.self; key.kind, the bare word; key.a, the
+// first mention ("a shy rabbit"); key.full, the name with the animal's kind ("Pip the rabbit").
 func (s *teller) bind(key string, p person, traits []string) {
 	s.put(key, p.name)
 	s.pronouns(key, p.she)
@@ -158,8 +165,8 @@ again:
 	}
 }
 
-// begin binds what every story may use: h the hero, f a friend, m the one who looks after the hero and M how that one is
-// called, home, hobby. suits tests an animal for the hero.
+// begin binds what every story may use: h the hero, f a friend, m the one who looks after the hero and M how that one
+// is called, home, hobby. suits tests an animal for the hero.
 func (s *teller) begin(suits func(skill) bool) {
 	s.kids = s.chance(50)
 	s.hero = s.someone(suits)

@@ -6,14 +6,29 @@ var outings = []struct {
 	inside     []string
 	kids       bool
 }{
-	{"have a picnic", "bread, cheese and apples", []string{"spread the blanket on the floor and ate under the table", "had the picnic on the floor, with a lamp for a sun"}, false},
-	{"fly kites", "two kites and some string", []string{"made tiny kites of paper and blew at them", "hung the kites from the wall and told stories about them"}, false},
-	{"go to the beach", "towels and a red bucket", []string{"filled a big bowl with water and sailed paper boats", "put towels on the floor and played that the rug was the sea"}, true},
-	{"play in the meadow", "a ball and a rope", []string{"built a cave of chairs and blankets", "jumped from pillow to pillow, as if they were stones in a river"}, false},
-	{"sleep in a tent", "a tent and a lamp", []string{"put the tent up in the middle of the room", "made a tent of chairs and blankets"}, false},
-	{"walk up the hill", "warm socks and a map", []string{"climbed up and down the stairs and said it was a mountain", "drew a map of the whole house and looked for gold"}, true},
-	{"see the big boats", "a little flag and some nuts", []string{"made a boat out of a box and sailed over the floor", "drew boats with big sails and hung them on the wall"}, false},
-	{"pick berries", "two small baskets", []string{"hid red buttons in every corner and picked them like berries", "made berry jam from the last jar and danced around the pot"}, false},
+	{"have a picnic", "bread, cheese and apples",
+		[]string{"spread the blanket on the floor and ate under the table",
+			"had the picnic on the floor, with a lamp for a sun"}, false},
+	{"fly kites", "two kites and some string",
+		[]string{"made tiny kites of paper and blew at them",
+			"hung the kites from the wall and told stories about them"}, false},
+	{"go to the beach", "towels and a red bucket",
+		[]string{"filled a big bowl with water and sailed paper boats",
+			"put towels on the floor and played that the rug was the sea"}, true},
+	{"play in the meadow", "a ball and a rope",
+		[]string{"built a cave of chairs and blankets",
+			"jumped from pillow to pillow, as if they were stones in a river"}, false},
+	{"sleep in a tent", "a tent and a lamp",
+		[]string{"put the tent up in the middle of the room", "made a tent of chairs and blankets"}, false},
+	{"walk up the hill", "warm socks and a map",
+		[]string{"climbed up and down the stairs and said it was a mountain",
+			"drew a map of the whole house and looked for gold"}, true},
+	{"see the big boats", "a little flag and some nuts",
+		[]string{"made a boat out of a box and sailed over the floor",
+			"drew boats with big sails and hung them on the wall"}, false},
+	{"pick berries", "two small baskets",
+		[]string{"hid red buttons in every corner and picked them like berries",
+			"made berry jam from the last jar and danced around the pot"}, false},
 }
 
 // rainyDay: the plan falls through, and something else turns out just as good.
@@ -69,23 +84,30 @@ func rainyDay(s *teller) {
 		`Outside, the rain was still singing on the roof.`,
 	)
 	if s.chance(45) {
-		s.lesson("a rainy day can be a good day", "fun does not need the sun", "it is good to have a second plan", "a good friend makes every day bright")
+		s.lesson("a rainy day can be a good day", "fun does not need the sun", "it is good to have a second plan",
+			"a good friend makes every day bright")
 	}
 	s.closing()
 }
 
 // job is what somebody old cannot do alone.
 var jobs = []struct{ problem, doing, done string }{
-	{"had two heavy bags and could not carry them", "carried one bag, and then the other", "The bags were in the kitchen"},
-	{"looked for a pair of glasses and could not see well", "looked in every corner and found them in the grass", "The glasses were found"},
-	{"wanted to pick the apples, but the ladder was broken", "climbed from branch to branch and picked them all", "The basket was full"},
+	{"had two heavy bags and could not carry them", "carried one bag, and then the other",
+		"The bags were in the kitchen"},
+	{"looked for a pair of glasses and could not see well", "looked in every corner and found them in the grass",
+		"The glasses were found"},
+	{"wanted to pick the apples, but the ladder was broken", "climbed from branch to branch and picked them all",
+		"The basket was full"},
 	{"had a garden full of leaves and a sore back", "swept the leaves into one big heap", "The garden was clean"},
-	{"wanted to paint the fence, but it was so long", "took a brush and painted and painted", "The fence was white as snow"},
+	{"wanted to paint the fence, but it was so long", "took a brush and painted and painted",
+		"The fence was white as snow"},
 	{"had a cart that was stuck in the mud", "put flat stones under the wheel and pushed", "The cart was free"},
 	{"could not find the cat", "called and looked and found it asleep in a box", "The cat was back home"},
 	{"had a cold and could not go out for wood", "carried wood, one piece after another", "The fire was warm"},
-	{"had a lot of plates to wash after a party", "washed and dried until every plate was clean", "The kitchen was bright and clean"},
-	{"wanted to plant flowers but could not bend down", "dug small holes and put a flower into each of them", "The flowers stood in a row"},
+	{"had a lot of plates to wash after a party", "washed and dried until every plate was clean",
+		"The kitchen was bright and clean"},
+	{"wanted to plant flowers but could not bend down", "dug small holes and put a flower into each of them",
+		"The flowers stood in a row"},
 }
 
 // helping: on the way to play, the hero helps somebody.
@@ -138,14 +160,16 @@ func helping(s *teller) {
 	s.maybe(60, `{h} felt warm inside.`, `"That was better than playing," {h} thought.`,
 		`After that, {h} went to see {k} every week.`)
 	if s.chance(45) {
-		s.lesson("helping others makes you happy", "even someone small can be a big help", "a kind deed never goes lost", "it is good to stop and help")
+		s.lesson("helping others makes you happy", "even someone small can be a big help",
+			"a kind deed never goes lost", "it is good to stop and help")
 	}
 	s.closing()
 }
 
 // race: the hero wants to win, and finds something better.
 func race(s *teller) {
-	s.put("goal", pick(s, []string{"the old oak", "the big rock", "the red gate", "the bridge", "the well", "the end of the meadow"}))
+	s.put("goal", pick(s, []string{"the old oak", "the big rock", "the red gate", "the bridge", "the well",
+		"the end of the meadow"}))
 	s.put("prize", s.text("[a golden medal|a big honey cake|a blue ribbon|a silver cup|a basket of cherries]"))
 	s.put("topic", "the [big|great] race")
 	s.opening()

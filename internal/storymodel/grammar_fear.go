@@ -48,7 +48,8 @@ func afraid(s *teller) {
 	s.maybe(50, `"You were so brave!" said {x}.`, `"I knew you could do it," said {x}.`,
 		`{X} was very proud of {h.him}.`, `{h} gave {xx} a big hug.`)
 	if s.chance(50) {
-		s.lesson("being brave does not mean that you are never afraid", "a small step is enough to begin", "some things are only scary at first",
+		s.lesson("being brave does not mean that you are never afraid", "a small step is enough to begin",
+			"some things are only scary at first",
 			"it helps to have someone by your side")
 	}
 	if f.night {
@@ -70,16 +71,23 @@ func (s *teller) goodNight() {
 
 // noise is a strange sound and what makes it.
 var noises = []struct{ sound, where, cause, after string }{
-	{"tap, tap, tap", "at the window", "a branch that moved in the wind", "[{h.His} {m} cut the branch|They waved at the branch]."},
-	{"scratch, scratch", "at the door", "a little kitten that was cold and wet", "{h} gave the kitten some [warm milk|milk and a soft bed]."},
-	{"drip, drip, drip", "in the kitchen", "a drop of water that fell into a bowl", "{h} put a [cloth|spoon] under it, and it was quiet."},
+	{"tap, tap, tap", "at the window", "a branch that moved in the wind",
+		"[{h.His} {m} cut the branch|They waved at the branch]."},
+	{"scratch, scratch", "at the door", "a little kitten that was cold and wet",
+		"{h} gave the kitten some [warm milk|milk and a soft bed]."},
+	{"drip, drip, drip", "in the kitchen", "a drop of water that fell into a bowl",
+		"{h} put a [cloth|spoon] under it, and it was quiet."},
 	{"hoo, hoo", "in the tree", "a young owl that could not sleep", "\"Good night, owl,\" said {h}."},
-	{"bump, bump", "on the roof", "some apples that fell from the tree", "{Next day}, they made [apple cake|apple pie|a sweet apple cake]."},
+	{"bump, bump", "on the roof", "some apples that fell from the tree",
+		"{Next day}, they made [apple cake|apple pie|a sweet apple cake]."},
 	{"rattle, rattle", "in the yard", "the old gate, which was open", "{h} closed the gate, and all was still."},
-	{"crunch, crunch", "under the table", "a small mouse with a piece of bread", "\"You were hungry,\" said {h} and left it some more bread."},
+	{"crunch, crunch", "under the table", "a small mouse with a piece of bread",
+		"\"You were hungry,\" said {h} and left it some more bread."},
 	{"squeak, squeak", "on the stairs", "the wind, which moved a door", "{h} shut the door, and the noise was gone."},
-	{"ring, ring", "in the garden", "a little bell on a lost goat", "{Next day}, they brought the goat back to the farm."},
-	{"splash, splash", "behind the house", "a fat frog in a bucket of water", "The frog looked at them and jumped away."},
+	{"ring, ring", "in the garden", "a little bell on a lost goat",
+		"{Next day}, they brought the goat back to the farm."},
+	{"splash, splash", "behind the house", "a fat frog in a bucket of water",
+		"The frog looked at them and jumped away."},
 }
 
 // nightNoise: the hero hears something at night, imagines a monster, looks, and laughs.
@@ -126,7 +134,8 @@ func nightNoise(s *teller) {
 	s.say(`{h} went back to bed and slept until morning.`, `Soon {h} was fast asleep.`,
 		`Back in bed, {h} {smiled} and closed {h.his} eyes.`)
 	if s.chance(60) {
-		s.lesson("it is good to look before you are afraid", "most monsters are very small", "things look bigger in the dark")
+		s.lesson("it is good to look before you are afraid", "most monsters are very small",
+			"things look bigger in the dark")
 	} else {
 		s.maybe(30, `And when {h} heard the noise again, {h.he} only {smiled}.`)
 		s.goodNight()

@@ -49,7 +49,8 @@ var fears = []fear{
 			`"Will it come back tomorrow?" asked {h}. "I was not even scared!"`},
 	},
 	{
-		what: "deep water", suits: func(a skill) bool { return a&swims == 0 }, weather: []string{"hot", "warm", "sunny"},
+		what: "deep water", suits: func(a skill) bool { return a&swims == 0 },
+		weather: []string{"hot", "warm", "sunny"},
 		trouble: []string{`{Day}, everyone jumped into the lake. Only {h} stayed on the grass.`,
 			`{Day}, all the others went for a swim, but {h} only put one foot into the water.`,
 			`{Day}, {h} stood at the lake. The water looked so dark and cold.`},

@@ -128,7 +128,8 @@ func lostLittleOne(s *teller) {
 		s.newHelper()
 		s.say(`On the way, they met {k.first}. "Have you seen a mother {mother}?" asked {h}.`,
 			`{later}, {k.first} came by. "Did you see a mother {mother}?" asked {h}.`)
-		s.put("where", pick(s, []string{"behind the hill", "by the old bridge", "near the big oak", "behind the mill", "at the end of the path"}))
+		s.put("where", pick(s, []string{"behind the hill", "by the old bridge", "near the big oak", "behind the mill",
+			"at the end of the path"}))
 		s.say(`"Yes," said {k}. "She is {where}, and she is very worried."`,
 			`"I heard a {mother} calling {where}," said {k}.`,
 			`"I did," said {k}. "She was calling for her baby {where}."`)

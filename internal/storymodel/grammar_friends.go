@@ -2,8 +2,10 @@ package storymodel
 
 // valuables belong to m, and what the hero does is the end of them.
 var valuables = []struct{ looks, noun string }{
-	{"[blue|big|old|tall]", "vase"}, {"[white|pretty|favorite]", "cup"}, {"[old|little]", "clock"}, {"[big|green]", "flower pot"},
-	{"[pretty|old]", "plate"}, {"[round|old]", "lamp"}, {"[big|old]", "mirror"}, {"[little|white]", "bowl"}, {"[big|blue]", "jar"},
+	{"[blue|big|old|tall]", "vase"}, {"[white|pretty|favorite]", "cup"}, {"[old|little]", "clock"},
+	{"[big|green]", "flower pot"},
+	{"[pretty|old]", "plate"}, {"[round|old]", "lamp"}, {"[big|old]", "mirror"}, {"[little|white]", "bowl"},
+	{"[big|blue]", "jar"},
 }
 
 // brokenThing: the hero breaks something of m's and tells the truth in the end.
@@ -80,7 +82,8 @@ func brokenThing(s *teller) {
 	s.maybe(50, `After that, {h} played [outside|in the garden].`, `"From now on, I will be careful," said {h}.`,
 		`{h} felt light and happy again.`)
 	if s.chance(60) {
-		s.lesson("it is best to tell the truth", "the truth makes the heart light", "it is brave to say sorry", "a lie only makes things worse")
+		s.lesson("it is best to tell the truth", "the truth makes the heart light", "it is brave to say sorry",
+			"a lie only makes things worse")
 	}
 	s.closing()
 }
@@ -138,16 +141,20 @@ func quarrel(s *teller) {
 		`From that day on, they always took turns.`,
 	)
 	if s.chance(40) {
-		s.lesson("sharing is better than fighting", "taking turns is fun", "it is good to say sorry", "a fight has no winner")
+		s.lesson("sharing is better than fighting", "taking turns is fun", "it is good to say sorry",
+			"a fight has no winner")
 	}
 	s.closing()
 }
 
 // food is a treat that can be shared.
 var foods = []struct{ one, many, dish string }{
-	{"cookie", "cookies", "a plate of"}, {"berry", "berries", "a basket of"}, {"apple", "apples", "a bag of"}, {"pear", "pears", "a basket of"},
-	{"cake", "cakes", "a box of little"}, {"nut", "nuts", "a bag of"}, {"pancake", "pancakes", "a plate of"}, {"plum", "plums", "a bowl of"},
-	{"cherry", "cherries", "a bowl of"}, {"carrot", "carrots", "a basket of"}, {"muffin", "muffins", "a plate of"}, {"peach", "peaches", "a bag of"},
+	{"cookie", "cookies", "a plate of"}, {"berry", "berries", "a basket of"}, {"apple", "apples", "a bag of"},
+	{"pear", "pears", "a basket of"},
+	{"cake", "cakes", "a box of little"}, {"nut", "nuts", "a bag of"}, {"pancake", "pancakes", "a plate of"},
+	{"plum", "plums", "a bowl of"},
+	{"cherry", "cherries", "a bowl of"}, {"carrot", "carrots", "a basket of"}, {"muffin", "muffins", "a plate of"},
+	{"peach", "peaches", "a bag of"},
 }
 
 // sharing: the hero keeps a treat from the friend, and it does not taste good.
@@ -227,7 +234,8 @@ func sharing(s *teller) {
 		`{Next day}, {f} came with {food2}. "Now it is my turn to share," {f.he} said.`,
 	)
 	if s.chance(50) {
-		s.lesson("sharing makes everything taste better", "sharing is fun", "it feels good to share", "a friend is better than a full plate")
+		s.lesson("sharing makes everything taste better", "sharing is fun", "it feels good to share",
+			"a friend is better than a full plate")
 	}
 	s.closing()
 }
@@ -280,7 +288,8 @@ func newcomer(s *teller) {
 		`"Come again tomorrow," said {h}. And {f} did.`, `That was the day when {h} and {f} became friends.`,
 	)
 	if s.chance(45) {
-		s.lesson("a kind word can open a heart", "every friend was once someone new", "it only takes a small step to make a friend", "nobody should be left alone")
+		s.lesson("a kind word can open a heart", "every friend was once someone new",
+			"it only takes a small step to make a friend", "nobody should be left alone")
 	}
 	s.closing()
 }

@@ -91,16 +91,26 @@ func garden(s *teller) {
 }
 
 var gifts = []struct{ what, from, trouble, fix, joy string }{
-	{"card", "paper and paint", "the paint fell over and made a big spot on the card", "{h} turned the spot into a yellow sun", "put it on the wall"},
-	{"necklace", "shells and string", "the string broke, and the shells rolled everywhere", "{h} picked them up, one by one, and took a stronger string", "put it on at once"},
-	{"cake", "flour, eggs and honey", "the cake came out flat and a bit burned", "{h} put berries and cream on top", "ate two big pieces"},
-	{"picture", "paint and a big piece of paper", "the wind blew the picture into the mud", "{h} started again, and the second one was even better", "hung it over the bed"},
-	{"crown", "flowers and grass", "the flowers hung their heads", "{h} put them into water until they stood up again", "wore it all day"},
-	{"song", "words that came from the heart", "{h} forgot the last line", "{h} made up a new line that was even nicer", "wanted to hear it again and again"},
-	{"bag", "cloth and thread", "one side was longer than the other", "{h} sewed a red button on the short side", "took it everywhere"},
-	{"wooden bird", "wood and paint", "one wing broke off", "{h} glued it on, and now the bird looked as if it could fly", "put it by the window"},
-	{"scarf", "soft wool", "{h} saw a big hole in the middle", "{h} closed the hole with a little wool flower", "wore it even in the house"},
-	{"box", "wood and shells", "the lid did not fit", "{h} worked on it until it closed with a click", "kept all dear things in it"},
+	{"card", "paper and paint", "the paint fell over and made a big spot on the card",
+		"{h} turned the spot into a yellow sun", "put it on the wall"},
+	{"necklace", "shells and string", "the string broke, and the shells rolled everywhere",
+		"{h} picked them up, one by one, and took a stronger string", "put it on at once"},
+	{"cake", "flour, eggs and honey", "the cake came out flat and a bit burned", "{h} put berries and cream on top",
+		"ate two big pieces"},
+	{"picture", "paint and a big piece of paper", "the wind blew the picture into the mud",
+		"{h} started again, and the second one was even better", "hung it over the bed"},
+	{"crown", "flowers and grass", "the flowers hung their heads", "{h} put them into water until they stood up again",
+		"wore it all day"},
+	{"song", "words that came from the heart", "{h} forgot the last line", "{h} made up a new line that was even nicer",
+		"wanted to hear it again and again"},
+	{"bag", "cloth and thread", "one side was longer than the other", "{h} sewed a red button on the short side",
+		"took it everywhere"},
+	{"wooden bird", "wood and paint", "one wing broke off",
+		"{h} glued it on, and now the bird looked as if it could fly", "put it by the window"},
+	{"scarf", "soft wool", "{h} saw a big hole in the middle", "{h} closed the hole with a little wool flower",
+		"wore it even in the house"},
+	{"box", "wood and shells", "the lid did not fit", "{h} worked on it until it closed with a click",
+		"kept all dear things in it"},
 }
 
 // present: the hero has no money, makes something, and that is worth more.
@@ -169,7 +179,8 @@ func present(s *teller) {
 	)
 	s.maybe(60, `{X} {joy}.`)
 	if s.chance(50) {
-		s.lesson("the best presents come from the heart", "you do not need money to make someone happy", "a present made with love is the best one")
+		s.lesson("the best presents come from the heart", "you do not need money to make someone happy",
+			"a present made with love is the best one")
 	}
 	s.closing()
 }

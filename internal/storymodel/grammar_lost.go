@@ -41,7 +41,8 @@ func lostThing(s *teller) {
 		s.foundIt()
 		s.maybe(50, `{h.His} {m} {smiled}. "[Looking slowly|Looking twice] is better than crying," {m.he} said.`,
 			`"We found it together," said {h.his} {m}.`)
-		s.lesson("it is good to put things in a safe place", "it helps to stop and think", "two can search better than one",
+		s.lesson("it is good to put things in a safe place", "it helps to stop and think",
+			"two can search better than one",
 			"it is wise to take care of what you love")
 	case 1: // the friend kept it
 		s.search()
@@ -130,7 +131,8 @@ var scenes = []string{
 
 // search looks at two wrong spots.
 func (s *teller) search() {
-	s.put("junk", pick(s, []string{"an old shoe", "a gray stone", "a red leaf", "a sleepy frog", "a small bug", "a broken cup", "a feather", "two snails"}))
+	s.put("junk", pick(s, []string{"an old shoe", "a gray stone", "a red leaf", "a sleepy frog", "a small bug",
+		"a broken cup", "a feather", "two snails"}))
 	s.say(
 		`{h} looked {spot1}, but it was not there. {h.He} looked {spot2}, but there was only {junk}.`,
 		`First, {h.he} looked {spot1}. Nothing! Then {h.he} looked {spot2}. There was [only|nothing but] {junk}.`,

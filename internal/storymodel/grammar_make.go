@@ -128,7 +128,8 @@ func building(s *teller) {
 		`It was the [best|finest] {what} that {h} had ever seen.`, `"It is even better than before," said {h}.`,
 	)
 	if s.chance(50) {
-		s.lesson("it is good to try again", "a good plan makes good work", "you can learn from what goes wrong", "work is easier with two")
+		s.lesson("it is good to try again", "a good plan makes good work", "you can learn from what goes wrong",
+			"work is easier with two")
 	}
 	s.closing()
 }
@@ -154,12 +155,14 @@ var arts = []struct {
 			`"Do not blow so hard," said {x}. "Think of a little bird."`},
 		[]string{`And then there it was, a small clear sound!`,
 			`Suddenly, a real whistle came out, and a bird answered.`}},
-	{"swim", "swimming", false, func(a skill) bool { return a&swims == 0 }, []string{"hot", "warm", "sunny"}, []string{`{h} splashed with arms and legs, but {h.he} went under.`,
-		`Water came into {h.his} nose, and {h.he} had to cough.`},
+	{"swim", "swimming", false, func(a skill) bool { return a&swims == 0 }, []string{"hot", "warm", "sunny"},
+		[]string{`{h} splashed with arms and legs, but {h.he} went under.`,
+			`Water came into {h.his} nose, and {h.he} had to cough.`},
 		[]string{`"Lie on the water like a leaf," said {x}.`, `"Kick slowly, like a frog," said {x}.`},
 		[]string{`{h} kicked and kicked, and {h.he} did not go under.`, `Soon {h} swam all the way to the big stone.`}},
-	{"skate on the ice", "skating", false, nil, []string{"cold", "icy"}, []string{`{h.His} feet went left and right, and down {h.he} fell. Bump!`,
-		`The ice was so smooth that {h} could not stand.`},
+	{"skate on the ice", "skating", false, nil, []string{"cold", "icy"},
+		[]string{`{h.His} feet went left and right, and down {h.he} fell. Bump!`,
+			`The ice was so smooth that {h} could not stand.`},
 		[]string{`"Bend your knees a little," said {x}.`, `"Push with one foot, and then with the other," said {x}.`},
 		[]string{`{h} went over the ice like the wind.`, `{h} made a big circle and did not fall once.`}},
 	{"tie a bow", "tying a bow", true, nil, nil, []string{`The bow fell apart each time.`,
@@ -181,8 +184,9 @@ var arts = []struct {
 		`The bread came out flat, like a plate.`},
 		[]string{`"The dough needs time to rest," said {x}.`, `"Do not make the oven too hot," said {x}.`},
 		[]string{`The next bread was golden and smelled wonderful.`, `This time, the bread was soft and warm.`}},
-	{"climb the big rock", "climbing", false, func(a skill) bool { return a&(climbs|flies) == 0 }, nil, []string{`Halfway up, {h} slid down again.`,
-		`{h} could not find a place for {h.his} feet.`},
+	{"climb the big rock", "climbing", false, func(a skill) bool { return a&(climbs|flies) == 0 }, nil,
+		[]string{`Halfway up, {h} slid down again.`,
+			`{h} could not find a place for {h.his} feet.`},
 		[]string{`"Look for the small holes in the rock," said {x}.`, `"Rest a little, and then go on," said {x}.`},
 		[]string{`At last, {h} stood at the top and saw the whole valley.`, `{h} reached the top and waved.`}},
 }
@@ -245,7 +249,8 @@ func learning(s *teller) {
 		`{h} was {glad}. "Did you see that?" {h.he} {called}.`, `Now nobody laughed. They all [clapped|cheered].`,
 	)
 	if s.chance(55) {
-		s.lesson("it takes time to learn something new", "everyone falls before they can stand", "you must not give up too soon", "a little every day is enough")
+		s.lesson("it takes time to learn something new", "everyone falls before they can stand",
+			"you must not give up too soon", "a little every day is enough")
 	}
 	s.closing()
 }

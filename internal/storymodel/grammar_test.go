@@ -15,8 +15,8 @@ func TestStoryIsDeterministic(t *testing.T) {
 			t.Fatalf("seed %d: %q and %q", seed, a, b)
 		}
 	}
-	// The text that the built-in model was trained on, on any platform. A change of the grammar changes it, and then the
-	// figures in README.md no longer describe this grammar.
+	// The text that the built-in model was trained on, on any platform. A change of the grammar changes it, and then
+	// the figures in README.md no longer describe this grammar.
 	h := fnv.New64a()
 	for seed := range uint64(1000) {
 		h.Write([]byte(Story(seed)))
@@ -55,8 +55,8 @@ func TestStoryProperties(t *testing.T) {
 	}
 }
 
-// Whoever the story is about is called by one name and one pronoun. A story of two has both, so only those with a single
-// she or he are looked at.
+// Whoever the story is about is called by one name and one pronoun. A story of two has both, so only those with a
+// single she or he are looked at.
 func TestHeroIsConsistent(t *testing.T) {
 	looked := 0
 	for seed := range uint64(stories) {

@@ -76,7 +76,8 @@ var bans = []ban{
 		[]string{`{h.His} {m} opened an umbrella, and the goose ran away.`,
 			`{h.His} {m} picked {h.him} up and carried {h.him} home.`},
 		"watched the goose from far away"},
-	{"swim past the big stone", "the water is too fast there", false, func(a skill) bool { return a&flies == 0 }, []string{"hot", "warm", "sunny"},
+	{"swim past the big stone", "the water is too fast there", false, func(a skill) bool { return a&flies == 0 },
+		[]string{"hot", "warm", "sunny"},
 		[]string{`But {h} saw something shiny in the water and swam farther and farther.`,
 			`"I am a good swimmer," {h} thought.`},
 		[]string{`The water took {h} along, faster and faster. "Help!" {h.he} {called}.`,
@@ -132,7 +133,8 @@ func warning(s *teller) {
 		`"I will never do that again," said {h}.`, `{h} looked at the ground. "You were right, {M}," {h.he} said.`,
 	)
 	s.say(
-		`"I am glad that you are safe," said {h.his} {m}.`, `{h.His} {m} was not angry. {M.he} only held {h.him} tight.`,
+		`"I am glad that you are safe," said {h.his} {m}.`,
+		`{h.His} {m} was not angry. {M.he} only held {h.him} tight.`,
 		`"I told you because I love you," said {h.his} {m}.`,
 		`{h.His} {m} kissed {h.him}. "We all make mistakes," {m.he} said.`,
 	)

@@ -24,7 +24,8 @@ var rules = sync.OnceValue(func() []rule {
 		{"small letter at the start of a sentence", regexp.MustCompile(`^[a-z]|[.!?] [a-z]|(^| )"[a-z]`)},
 		{"capital in the middle of a word", regexp.MustCompile(`[a-z][A-Z]`)},
 		{"wrong article", regexp.MustCompile(`\b[Aa] [aeiou]|\b[Aa]n [^aeiou]`)},
-		{"doubled word", regexp.MustCompile(`\b(the the|a a|an an|and and|to to|was was|in in|of of|his his|her his|his her|he he|she she)\b`)},
+		{"doubled word", regexp.MustCompile(
+			`\b(the the|a a|an an|and and|to to|was was|in in|of of|his his|her his|his her|he he|she she)\b`)},
 		{"article before a pronoun", regexp.MustCompile(`\b([Tt]he|[Aa]n?) (his|her|he|she|him|it)\b`)},
 		{"strange character", regexp.MustCompile(`[^A-Za-z .,!?:'"]`)},
 		{"no sentence mark at the end", regexp.MustCompile(`[^.!?"]$|[^.!?]"$`)},
@@ -44,7 +45,8 @@ func Faults(text string) (faults []string) {
 	return faults
 }
 
-// quotes says what is wrong with the quotation marks of a text: they open after a space and close after a mark, in turn.
+// quotes says what is wrong with the quotation marks of a text: they open after a space and close after a mark, in
+// turn.
 func quotes(text string) string {
 	open := false
 	for i := range len(text) {
@@ -81,7 +83,8 @@ const gram = 8
 
 // NewJudge reads the first n stories that data of the seed is made of.
 func NewJudge(seed uint64, n int) *Judge {
-	j := &Judge{seed: maphash.MakeSeed(), stories: map[uint64]bool{}, grams: map[uint64]bool{}, words: map[string]bool{}}
+	j := &Judge{seed: maphash.MakeSeed(), stories: map[uint64]bool{}, grams: map[uint64]bool{},
+		words: map[string]bool{}}
 	for _, text := range tellAll(n, func(i int) uint64 { return trainSeed(seed, i) }) {
 		j.stories[maphash.String(j.seed, text)] = true
 		j.eachGram(text, func(h uint64) { j.grams[h] = true })

@@ -44,7 +44,8 @@ func TestNamesOf(t *testing.T) {
 	}{
 		{`Once there was a girl named Ida. Ida had a cat.`, map[string]int{"Ida": 2}},
 		{`The cat was here. Then he sat.`, map[string]int{}},
-		{`"Oh!" Tom cried. He saw Tom's mom. "I see, Mom," said Bo. "The end!" The cat ran.`, map[string]int{"Tom": 2, "Bo": 1}},
+		{`"Oh!" Tom cried. He saw Tom's mom. "I see, Mom," said Bo. "The end!" The cat ran.`,
+			map[string]int{"Tom": 2, "Bo": 1}},
 	} {
 		if got := namesOf(tc.text); !maps.Equal(got, tc.want) {
 			t.Errorf("%q: %v, expected %v", tc.text, got, tc.want)
@@ -87,7 +88,8 @@ func TestCountGrammar(t *testing.T) {
 	for _, n := range c.Plots {
 		plotted += n
 	}
-	if c.Distinct != 300 || plotted != 300 || c.Words.Least < minWords || c.Words.Most > maxWords || c.Words.All < 300*minWords {
+	if c.Distinct != 300 || plotted != 300 || c.Words.Least < minWords || c.Words.Most > maxWords ||
+		c.Words.All < 300*minWords {
 		t.Errorf("counts %+v", c)
 	}
 	if !(c.Grams2 < c.Grams4 && c.Grams4 < c.Grams8 && c.Grams8 < c.Words.All) || !(c.New8 > 0.3 && c.New8 < 1) {
@@ -113,7 +115,8 @@ func TestFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"1,238,656", "1,234,567 stories", "10 steps in 8 s on a card", "1.500", "1.600", "| 999 bytes |", "| 9 |", "50.0 %", "| 11 stories |"} {
+	for _, want := range []string{"1,238,656", "1,234,567 stories", "10 steps in 8 s on a card", "1.500", "1.600",
+		"| 999 bytes |", "| 9 |", "50.0 %", "| 11 stories |"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("no %q in\n%s", want, table)
 		}

@@ -1,6 +1,7 @@
-// Package storymodel holds the model that Cera runs when it is given none: a small llama that was trained from nothing to
-// write short stories for children. The package has everything that it was made with: the grammar that wrote the stories
-// to train on, the vocabulary's training, the conversion of the trained weights, and the measures of the result.
+// Package storymodel holds the model that Cera runs when it is given none: a small llama that was trained from nothing
+// to write short stories for children. The package has everything that it was made with: the grammar that wrote the
+// stories to train on, the vocabulary's training, the conversion of the trained weights, and the measures of the
+// result.
 package storymodel
 
 import (

@@ -65,7 +65,8 @@ func TestModelFile(t *testing.T) {
 	var v storymodel.Verdict
 	readJSON(t, storymodel.JudgeName, &v)
 	if info.Size() > limit || info.Size() != v.FileBytes {
-		t.Errorf("%d bytes, expected at most %d, and the %d of %s", info.Size(), limit, v.FileBytes, storymodel.JudgeName)
+		t.Errorf("%d bytes, expected at most %d, and the %d of %s", info.Size(), limit, v.FileBytes,
+			storymodel.JudgeName)
 	}
 	f, err := storymodel.Open()
 	if err != nil {

@@ -39,13 +39,14 @@ type Vocabulary struct {
 }
 
 // TrainVocabulary learns size tokens from texts by byte-pair encoding: each merge joins the pair of neighbours that is
-// most frequent then, of equals the one that is first in the alphabet. Pieces stay within a word or a run of marks, and a
-// space marker stands only at the front of one.
+// most frequent then, of equals the one that is first in the alphabet. Pieces stay within a word or a run of marks, and
+// a space marker stands only at the front of one.
 func TrainVocabulary(texts []string, size int) (*Vocabulary, error) {
 	words, chars := countWords(texts)
 	merges := size - idPieces - len(chars)
 	if merges < 0 {
-		return nil, fmt.Errorf("vocabulary of %d tokens: special tokens, bytes and the text's characters alone are %d", size, idPieces+len(chars))
+		return nil, fmt.Errorf("vocabulary of %d tokens: special tokens, bytes and the text's characters alone are %d",
+			size, idPieces+len(chars))
 	}
 	v := &Vocabulary{}
 	v.add("<unk>", 0, typeUnknown)
@@ -57,7 +58,8 @@ func TrainVocabulary(texts []string, size int) (*Vocabulary, error) {
 	for rank := range merges {
 		best := mostFrequent(words)
 		if best == (pair{}) {
-			return nil, fmt.Errorf("vocabulary of %d tokens: the text has no more than %d pieces", size, len(v.Tokens)+len(chars))
+			return nil, fmt.Errorf("vocabulary of %d tokens: the text has no more than %d pieces", size,
+				len(v.Tokens)+len(chars))
 		}
 		v.add(best.left+best.right, -float32(rank), typeNormal)
 		for i := range words {
@@ -213,7 +215,8 @@ func ReadVocabulary(f *gguf.File) (*Vocabulary, error) {
 		return nil, err
 	}
 	if len(v.Scores) != len(v.Tokens) || len(types) != len(v.Tokens) {
-		return nil, fmt.Errorf("%s: %d tokens, %d scores and %d types, expected as many of each", f.Path, len(v.Tokens), len(v.Scores), len(types))
+		return nil, fmt.Errorf("%s: %d tokens, %d scores and %d types, expected as many of each", f.Path, len(v.Tokens),
+			len(v.Scores), len(types))
 	}
 	for _, t := range types {
 		v.Types = append(v.Types, int32(t))

@@ -104,7 +104,8 @@ func segment(v *Vocabulary, text string) (ids []int32) {
 }
 
 func TestTrainVocabularyByHand(t *testing.T) {
-	// Pairs: "▁a" 3, "ab" 5 (3 in ▁ab, 2 in ▁bab), "▁b" 2, "ba" 2. So "ab" first, then "▁ab", then "▁bab" by way of "bab".
+	// Pairs: "▁a" 3, "ab" 5 (3 in ▁ab, 2 in ▁bab), "▁b" 2, "ba" 2. So "ab" first, then "▁ab", then "▁bab" by way of
+	// "bab".
 	v, err := TrainVocabulary([]string{"ab ab ab", "bab bab"}, idPieces+3+4)
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +122,8 @@ func TestTrainVocabularyByHand(t *testing.T) {
 		{"too small", idPieces + 2, "alone are 262"},
 		{"too large", idPieces + 20, "no more than 266 pieces"},
 	} {
-		if _, err := TrainVocabulary([]string{"ab ab ab", "bab bab"}, tc.size); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if _, err := TrainVocabulary([]string{"ab ab ab", "bab bab"}, tc.size); err == nil ||
+			!strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, expected one with %q", tc.name, err, tc.want)
 		}
 	}
@@ -158,7 +160,8 @@ func TestReadVocabulary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(back.Tokens, v.Tokens) || !slices.Equal(back.Scores, v.Scores) || !slices.Equal(back.Types, v.Types) {
+	if !slices.Equal(back.Tokens, v.Tokens) || !slices.Equal(back.Scores, v.Scores) ||
+		!slices.Equal(back.Types, v.Types) {
 		t.Error("the vocabulary read is not the one written")
 	}
 }

@@ -70,7 +70,8 @@ func judge(args []string) error {
 }
 
 // write lets the model write n stories, each from the token that begins a text to the one that ends it.
-func write(e *engine.Engine, tok *tokenizer.Tokenizer, n int, temperature float64) (texts []string, ended int, err error) {
+func write(e *engine.Engine, tok *tokenizer.Tokenizer, n int, temperature float64) (texts []string, ended int,
+	err error) {
 	s, err := e.NewSession(0)
 	if err != nil {
 		return nil, 0, err
@@ -95,7 +96,8 @@ func write(e *engine.Engine, tok *tokenizer.Tokenizer, n int, temperature float6
 }
 
 // perplexity scores every token of the stories but the first, each story alone.
-func perplexity(e *engine.Engine, tok *tokenizer.Tokenizer, texts []string) (perplexity float64, scored int, err error) {
+func perplexity(e *engine.Engine, tok *tokenizer.Tokenizer, texts []string) (perplexity float64, scored int,
+	err error) {
 	var sum float64
 	for i, text := range texts {
 		ids := storymodel.EncodeStory(tok, text)

@@ -116,7 +116,8 @@ func data(args []string) error {
 }
 
 // formats are the encodings that convert offers.
-var formats = map[string]gguf.Type{"f32": gguf.F32, "f16": gguf.F16, "q8_0": gguf.Q8_0, "q4_0": gguf.Q4_0, "q5_1": gguf.Q5_1}
+var formats = map[string]gguf.Type{"f32": gguf.F32, "f16": gguf.F16, "q8_0": gguf.Q8_0, "q4_0": gguf.Q4_0,
+	"q5_1": gguf.Q5_1}
 
 func convert(args []string) error {
 	f := flag.NewFlagSet("convert", flag.ContinueOnError)
@@ -164,7 +165,8 @@ func openVocabulary(path string) (*storymodel.Vocabulary, error) {
 func figures(args []string) error {
 	f := flag.NewFlagSet("figures", flag.ContinueOnError)
 	dir := f.String("dir", "internal/storymodel/model", "the model's `folder`")
-	readme := f.String("readme", "internal/storymodel/README.md", "`file` with the two marks between which the figures stand")
+	readme := f.String("readme", "internal/storymodel/README.md",
+		"`file` with the two marks between which the figures stand")
 	if err := parse(f, args); err != nil {
 		return err
 	}

@@ -50,7 +50,8 @@ func TestAllSteps(t *testing.T) {
 		}
 	}
 	step("data", "-out", data, "-stories", "100", "-heldout", "5", "-vocab", "600", "-vocab-from", "100")
-	c := storymodel.Config{Vocab: 600, Ctx: 512, Dim: 32, Layers: 1, Heads: 2, KVHeads: 1, FF: 32, Eps: 1e-5, RopeBase: 10000}
+	c := storymodel.Config{Vocab: 600, Ctx: 512, Dim: 32, Layers: 1, Heads: 2, KVHeads: 1, FF: 32, Eps: 1e-5,
+		RopeBase: 10000}
 	if err := storymodel.WriteJSON(filepath.Join(runDir, "config.json"), c); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,8 @@ func TestAllSteps(t *testing.T) {
 		err = json.Unmarshal(b, &v)
 	}
 	// All weights are zero but the norms, so every token is as likely as any other.
-	if err != nil || v.Perplexity < 599.99 || v.Perplexity > 600.01 || v.Model.Stories != 2 || v.HeldOut.Faultless != 1 {
+	if err != nil || v.Perplexity < 599.99 || v.Perplexity > 600.01 || v.Model.Stories != 2 ||
+		v.HeldOut.Faultless != 1 {
 		t.Errorf("verdict %+v (%v)", v, err)
 	}
 
@@ -86,7 +88,8 @@ func TestAllSteps(t *testing.T) {
 	}
 	readme := filepath.Join(t.TempDir(), "README.md")
 	if err == nil {
-		err = os.WriteFile(readme, []byte("<!-- figures: written by make figures -->\n<!-- end of figures -->\n"), 0o600)
+		err = os.WriteFile(readme, []byte("<!-- figures: written by make figures -->\n<!-- end of figures -->\n"),
+			0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
