@@ -42,12 +42,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	if out.err != nil {
-		err = out.err // what did not arrive is no outcome
+	lost := out.failed()
+	if lost != nil {
+		err = lost // what did not arrive is no outcome
 	}
 	var device *engine.DeviceError
 	switch {
-	case errors.Is(out.err, syscall.EPIPE):
+	case errors.Is(lost, syscall.EPIPE):
 		return exitUsage // who reads has seen enough, as "head" does
 	case err == nil || errors.Is(err, errPlanned):
 		return 0

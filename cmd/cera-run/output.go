@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 
 	"cera/trace"
 )
@@ -11,16 +12,29 @@ import (
 // output is standard output. Its first error stays: what comes after something that is lost must not be written, and
 // the command must not say that all went well.
 type output struct {
-	w   io.Writer
+	w io.Writer
+
+	mu  sync.Mutex // not held while w, which may wait for a reader, writes
 	err error
 }
 
+// failed is the first error. What is typed in a talk is echoed by a goroutine of its own, which may outlive the command.
+func (o *output) failed() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err
+}
+
 func (o *output) Write(b []byte) (int, error) {
-	if o.err != nil {
-		return 0, o.err
+	if err := o.failed(); err != nil {
+		return 0, err
 	}
 	n, err := o.w.Write(b)
-	o.err = err
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		o.err = err
+	}
 	return n, err
 }
 

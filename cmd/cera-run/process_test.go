@@ -27,6 +27,9 @@ func newProgram(t *testing.T, args ...string) *program {
 	p := &program{Cmd: exec.Command("cera-run", args...), dir: t.TempDir(), temp: t.TempDir()}
 	p.Dir, p.Stdout, p.Stderr = p.dir, &p.stdout, &p.stderr
 	p.Env = append(os.Environ(), "TMPDIR="+p.temp)
+	if os.Getenv("GORACE") == "" {
+		p.Env = append(p.Env, "GORACE=atexit_sleep_ms=0") // with the race detector the end of a program waits for a second
+	}
 	return p
 }
 
