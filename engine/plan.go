@@ -198,9 +198,10 @@ func (p *planner) working(ctx int) int64 {
 	for _, s := range c.Shapes {
 		heads = max(heads, s.Heads)
 	}
+	rows := min(p.ubatch, ctx)
 	return h.WorkingBytes(gpu.Work{
-		Rows: min(p.ubatch, ctx), Positions: ctx, Heads: heads, HeadDim: c.HeadDim,
-		ReadWords: max(c.Vocab, min(p.ubatch, ctx)*c.Vocab, ctx), Vocab: c.Vocab,
+		Rows: rows, Positions: ctx, Heads: heads, HeadDim: c.HeadDim, ReadWords: max(c.Vocab, rows*c.Vocab, ctx), Vocab: c.Vocab,
+		Slots: rows * c.ExpertsUsed, Experts: c.Experts,
 	})
 }
 

@@ -18,4 +18,6 @@ type Work struct {
 	HeadDim   int
 	ReadWords int // of the largest tensor that is read back
 	Vocab     int // logits whose largest are looked for
+	Slots     int // that Rows take of experts
+	Experts   int // that there are
 }

@@ -67,6 +67,9 @@ func (b *Backend) WorkingBytes(w Work) int64 {
 	top := shaders.TopKParams{Rows: 1, N: u32(w.Vocab), K: shaders.MaxTopK}
 	top.Group()
 	interim = max(interim, top.Words())
+	if w.Slots > 0 {
+		interim = max(interim, expertWords(w.Slots, w.Experts))
+	}
 	read := int64(max(1024, min(w.ReadWords, b.stagingMax())))
 	halves := int64(3<<10) * wordBytes // of the trial of halves
 	// There is a buffer for each power of two up to that, the largest less than twice as large as needed, and so all

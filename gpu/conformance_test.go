@@ -54,6 +54,29 @@ func TestConformanceMatMul(t *testing.T) {
 	}
 }
 
+// TestConformanceExperts runs the products of experts in both forms, whatever the shape, in tiles of several shapes, and on
+// weights that are split.
+func TestConformanceExperts(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options Options
+		tune    tuning
+	}{
+		{"by slot", Options{Pack: PackAlways}, tuning{experts: expertsBySlot}},
+		{"by tile", Options{Pack: PackAlways}, tuning{experts: expertsByTile}},
+		{"by tile, as in the file, guarded", Options{Pack: PackNever, Guard: true}, tuning{experts: expertsByTile}},
+		{"by tile, split", Options{Pack: PackAlways, MaxBinding: 1 << 14}, tuning{experts: expertsByTile}},
+		{"by tile of few rows", Options{}, tuning{experts: expertsByTile, tile: shaders.Tile{Rows: 16, Cols: 128, Depth: 8}}},
+		{"by tile on few threads", Options{Limits: Limits{Invocations: 64}}, tuning{experts: expertsByTile}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := open(t, c.options)
+			b.tune = c.tune
+			backendtest.RunAll(t, func(*testing.T) backend.Backend { return b }, "ExpertMatMul")
+		})
+	}
+}
+
 // TestConformanceAttention runs attention on every kernel that it may be forced to, with the workgroup memory of the
 // device and with as little as WebGPU promises. What is missing in a short list runs in TestConformanceGuardVariants,
 // or with another row of the same kernel.

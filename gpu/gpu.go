@@ -24,7 +24,8 @@ var ErrNoDevice = errors.New("no usable GPU adapter")
 // Built says whether this build can have a GPU at all.
 const Built = built
 
-// DefaultMatVecRows is the largest number of activation rows that MatMul runs through the matrix-vector kernel.
+// DefaultMatVecRows is the largest number of activation rows that MatMul runs through the matrix-vector kernel, and of slots an
+// expert, on average, that ExpertMatMul runs one by one.
 const DefaultMatVecRows = 8
 
 // Options selects the adapter and the limits of a device.
@@ -32,7 +33,7 @@ type Options struct {
 	Adapter       int   // index into Adapters; -1 takes the best
 	AllowSoftware bool  // take an adapter that runs on the processor's cores
 	MaxBinding    int64 // largest part of a weight in bytes; 0 takes the device's largest binding, less splits weights sooner
-	MatVecRows    int   // MatMul with more rows than this is tiled; 0 takes DefaultMatVecRows, -1 tiles always
+	MatVecRows    int   // MatMul with more rows than this is tiled, and experts with more slots each; 0 takes DefaultMatVecRows, -1 tiles always
 
 	// Limits are asked of the device where the adapter has more; 0 in a field: as much as the adapter has. The zero
 	// value: the environment's CERA_LIMITS (see ParseLimits), or all that the adapter has.

@@ -44,7 +44,8 @@ func (b *Backend) Route(ids, weights, logits backend.Tensor, p backend.Router) {
 }
 
 // ExpertMatMul: dst[s,o] = sum over k of x[s/(slots/xRows),k] * w[ids[s]*m+o,k]. dst: [slots, m]; x: [xRows, k], where
-// xRows divides slots; w: [experts*m, k]; ids: [1, slots] u32. An id past the experts gives a row of zeros.
+// xRows divides slots; w: [experts*m, k]; ids: [1, slots] u32. An id past the experts gives a row of zeros. Many slots are
+// sorted by expert and multiplied in tiles, see expertTile.
 func (b *Backend) ExpertMatMul(dst, x backend.Tensor, weight backend.Weight, ids backend.Tensor) {
 	const op = "ExpertMatMul"
 	if !b.ready(op) {
@@ -69,16 +70,27 @@ func (b *Backend) ExpertMatMul(dst, x backend.Tensor, weight backend.Weight, ids
 	if !c.ok() || dst.Rows == 0 {
 		return
 	}
-	v := shaders.ExpertMatMul{Format: w.format.String(), Packed: w.packing != nil}
 	for _, k := range w.chunks {
 		if k.row0 != 0 {
 			b.fail(op, fmt.Errorf("%s is joined with other weights", w.name))
 			return
 		}
+	}
+	experts := w.rows / dst.N
+	if t := b.expertTile(dst.Rows, experts); t.Rows > 0 {
+		b.expertTiles(op, shaders.ExpertTileParams{
+			K: u32(w.n), M: u32(dst.N), Slots: u32(dst.Rows), PerRow: u32(dst.Rows / x.Rows),
+			XOff: u32(x.Off), XStride: u32(x.Stride), DstOff: u32(dst.Off), DstStride: u32(dst.Stride),
+			Experts: u32(experts), Groups: u32(w.groups()),
+		}, t, w, ids, s, is, d)
+		return
+	}
+	v := shaders.ExpertMatMul{Format: w.format.String(), Packed: w.packing != nil}
+	for _, k := range w.chunks {
 		p := shaders.ExpertMatMulParams{
 			K: u32(w.n), M: u32(dst.N), Slots: u32(dst.Rows), PerRow: u32(dst.Rows / x.Rows),
 			XOff: u32(x.Off), XStride: u32(x.Stride),
-			DstOff: u32(dst.Off), DstStride: u32(dst.Stride), IDOff: u32(ids.Off), Experts: u32(w.rows / dst.N),
+			DstOff: u32(dst.Off), DstStride: u32(dst.Stride), IDOff: u32(ids.Off), Experts: u32(experts),
 			RowLo: u32(k.lo), RowHi: u32(k.hi), Groups: u32(w.groups()),
 		}
 		b.dispatch(op, v, p, p.Grid(), append(w.bindings(k), whole(s), whole(is), whole(d))...)

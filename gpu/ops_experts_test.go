@@ -21,9 +21,16 @@ func uploaded(b *Backend, name string, values []uint32) backend.Tensor {
 }
 
 // Experts whose rows lie in several bindings give the values of a weight that is not split, bit for bit, in every
-// format; an id past the experts gives zeros, and nothing beside the rows of dst is written.
+// format and form; an id past the experts gives zeros, and nothing beside the rows of dst is written.
 func TestExpertsOfSplitWeights(t *testing.T) {
+	for name, form := range map[string]expertForm{"by slot": expertsBySlot, "by tile": expertsByTile} {
+		t.Run(name, func(t *testing.T) { expertsOfSplitWeights(t, form) })
+	}
+}
+
+func expertsOfSplitWeights(t *testing.T, form expertForm) {
 	b := open(t, Options{})
+	b.tune.experts = form
 	const experts, m, k, slots, stride = 5, 7, 256, 12, 9
 	ids := uploaded(b, "ids", []uint32{0, 4, 3, 3, experts, 1, 2, math.MaxUint32, 0, 4, 1, 2})
 	x := filled(t, b, "x", slots/3, k, func(r, i int) float32 { return noise(1, r, i) })

@@ -125,6 +125,7 @@ func (b *Backend) matVec(w *weight, rows int) shaders.MatVecPacked {
 type tuning struct {
 	threads, rows int // of a workgroup, and of each group of threads in it that shares rows
 	tile          shaders.Tile
+	experts       expertForm
 }
 
 // tile chooses the tile of a product of so many rows of x and w.

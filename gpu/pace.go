@@ -103,6 +103,8 @@ func workOf(params any, grid shaders.Grid) float64 {
 		return product(4, p.K4, p.M, max(p.Tokens, memoryBound))
 	case shaders.ExpertMatMulParams:
 		return product(p.K, p.M, p.Slots)
+	case shaders.ExpertTileParams:
+		return product(p.K, p.Cols, p.Slots)
 	case shaders.AttentionParams:
 		positions := p.Positions
 		if p.Window > 0 {

@@ -22,6 +22,7 @@ var flexible = map[string]struct {
 	"combine.wgsl":     {256, true},
 	"embed.wgsl":       {256, false},
 	"expert_bias.wgsl": {256, true},
+	"expert_sort.wgsl": {256, false},
 	"gated_act.wgsl":   {256, true},
 	"scale.wgsl":       {256, true},
 	"softcap.wgsl":     {256, true},

@@ -1,6 +1,6 @@
 // dst[r, o] = sum over k of x[r, k] * w[o, k] for many rows. A workgroup computes a tile of TM×TN outputs, each thread
 // 8×8 of them in registers; DEPTH columns of x and w at a time stand in workgroup memory, w decoded. w is packed
-// (gpu/pack.go) or a weight of any format in its own layout.
+// (gpu/pack.go) or a weight of any format in its own layout. With GATHER each row has the matrix of an expert.
 #define WEIGHT w
 #define SCALES scales
 #include "common_decls.tmpl"
@@ -9,6 +9,9 @@
 #else
 #include "decode.tmpl"
 #endif
+#ifdef GATHER
+#include "expert_tile.tmpl"
+#else
 #include "matmul_params.tmpl"
 
 @group(0) @binding(0) var<storage, read> w: array<u32>;
@@ -23,6 +26,33 @@
 @group(0) @binding(3) var<uniform> params: MatMulParams;
 #endif
 
+fn tile_of(id: u32) -> Tile {
+    let across = (params.m + TN - 1u) / TN; // tiles in a row of tiles
+    let row0 = id / across * TM;
+    let col0 = id % across * TN;
+    return Tile(row0, max(params.rows, row0) - row0, col0, params.m - col0, params.row0 + col0, params.k);
+}
+
+fn x_start(t: Tile, r: u32) -> u32 {
+    return params.x_off + (t.row0 + r) * params.x_stride;
+}
+
+fn dst_start(t: Tile, r: u32) -> u32 {
+    return params.dst_off + (t.row0 + r) * params.dst_stride + t.col0;
+}
+#endif
+
+// What a workgroup computes: row0 and col0 are its first row and column, from which on there are so many of them; those past
+// TM and TN are others'. w_row is the row of w of its first column. The sums are over k elements.
+struct Tile {
+    row0: u32,
+    rows: u32,
+    col0: u32,
+    cols: u32,
+    w_row: u32,
+    k: u32,
+}
+
 const ACROSS: u32 = TN / 8u;               // threads along a row of the tile
 const QUADS: u32 = DEPTH / 4u;             // vectors of four columns
 const X_STAGE: u32 = DEPTH * TM / 4u;
@@ -32,11 +62,11 @@ const W_STAGE: u32 = DEPTH * TN / 4u;
 var<workgroup> x_stage: array<vec4<f32>, X_STAGE>;
 var<workgroup> w_stage: array<vec4<f32>, W_STAGE>;
 
-// Elements k to k+3 of a row of x, zeros outside.
-fn x_quad(r: u32, k: u32) -> vec4<f32> {
+// Elements k to k+3 of row r of the tile, zeros outside.
+fn x_quad(t: Tile, r: u32, k: u32) -> vec4<f32> {
     var v = vec4<f32>();
-    if (r < params.rows) {
-        let at = params.x_off + r * params.x_stride + k;
+    if (r < t.rows) {
+        let at = x_start(t, r) + k;
         if (k + 3u < params.k) {
             return vec4<f32>(x[at], x[at + 1u], x[at + 2u], x[at + 3u]);
         }
@@ -49,14 +79,15 @@ fn x_quad(r: u32, k: u32) -> vec4<f32> {
     return v;
 }
 
-fn w_quad(o: u32, k: u32) -> vec4<f32> {
+// The same of the matrix's row for column o of the tile.
+fn w_quad(t: Tile, o: u32, k: u32) -> vec4<f32> {
     var v = vec4<f32>();
-    if (o < params.m) {
+    if (o < t.cols) {
 #ifdef PACKED
         // The last group of a row is filled up with zeros.
-        return weight4(params.row0 + o, params.groups, k / 4u);
+        return weight4(t.w_row + o, params.groups, k / 4u);
 #else
-        let at = (params.row0 + o) * params.k + k;
+        let at = (t.w_row + o) * params.k + k;
         if (k + 3u < params.k) {
             return vec4<f32>(weight_at(at), weight_at(at + 1u), weight_at(at + 2u), weight_at(at + 3u));
         }
@@ -76,33 +107,44 @@ fn matmul_tile(
     @builtin(num_workgroups) num: vec3<u32>,
     @builtin(local_invocation_index) lid: u32,
 ) {
-    let tiles = (params.m + TN - 1u) / TN; // in a row of tiles
-    let tile = folded_id(wg, num);
-    let row0 = tile / tiles * TM;
-    let col0 = tile % tiles * TN;
-    if (row0 >= params.rows) {
+    let t = tile_of(folded_id(wg, num));
+    if (t.rows == 0u) {
         return;
     }
+#ifdef GATHER
+    find_rows(t, lid);
+#endif
     let ty = lid / ACROSS;
     let tx = lid % ACROSS;
 
     var sums: array<vec4<f32>, 16>; // row i of 8: columns 4*tx.. in [2i], and TN/2 + 4*tx.. in [2i + 1]
-    for (var k0 = 0u; k0 < params.k; k0 = k0 + DEPTH) {
-        for (var i = lid; i < TM * QUADS; i = i + THREADS) {
+    for (var k0 = 0u; k0 < t.k; k0 = k0 + DEPTH) {
+        // A thread turns four rows of four elements into four columns: no two write to one vector.
+        for (var i = lid; i < TM / 4u * QUADS; i = i + THREADS) {
             let r = i / QUADS;
-            let q = i % QUADS;
-            let v = x_quad(row0 + r, k0 + 4u * q);
-            for (var j = 0u; j < 4u; j = j + 1u) {
-                x_stage[(4u * q + j) * (TM / 4u) + r / 4u][r & 3u] = v[j];
-            }
+            let q = 4u * (i % QUADS);
+            let k = k0 + q;
+            let v = transpose(mat4x4<f32>(
+                x_quad(t, 4u * r, k), x_quad(t, 4u * r + 1u, k), x_quad(t, 4u * r + 2u, k), x_quad(t, 4u * r + 3u, k),
+            ));
+            let to = q * (TM / 4u) + r;
+            x_stage[to] = v[0];
+            x_stage[to + TM / 4u] = v[1];
+            x_stage[to + TM / 2u] = v[2];
+            x_stage[to + TM / 4u * 3u] = v[3];
         }
-        for (var i = lid; i < TN * QUADS; i = i + THREADS) {
+        for (var i = lid; i < TN / 4u * QUADS; i = i + THREADS) {
             let o = i / QUADS;
-            let q = i % QUADS;
-            let v = w_quad(col0 + o, k0 + 4u * q);
-            for (var j = 0u; j < 4u; j = j + 1u) {
-                w_stage[(4u * q + j) * (TN / 4u) + o / 4u][o & 3u] = v[j];
-            }
+            let q = 4u * (i % QUADS);
+            let k = k0 + q;
+            let v = transpose(mat4x4<f32>(
+                w_quad(t, 4u * o, k), w_quad(t, 4u * o + 1u, k), w_quad(t, 4u * o + 2u, k), w_quad(t, 4u * o + 3u, k),
+            ));
+            let to = q * (TN / 4u) + o;
+            w_stage[to] = v[0];
+            w_stage[to + TN / 4u] = v[1];
+            w_stage[to + TN / 2u] = v[2];
+            w_stage[to + TN / 4u * 3u] = v[3];
         }
         workgroupBarrier();
         for (var k = 0u; k < DEPTH; k = k + 1u) {
@@ -131,14 +173,15 @@ fn matmul_tile(
     }
 
     for (var i = 0u; i < 8u; i = i + 1u) {
-        let r = row0 + i / 4u * (TM / 2u) + 4u * ty + (i & 3u);
-        if (r >= params.rows) {
+        let r = i / 4u * (TM / 2u) + 4u * ty + (i & 3u);
+        if (r >= t.rows) {
             continue;
         }
+        let to = dst_start(t, r);
         for (var j = 0u; j < 8u; j = j + 1u) {
-            let o = col0 + j / 4u * (TN / 2u) + 4u * tx + (j & 3u);
-            if (o < params.m) {
-                dst[params.dst_off + r * params.dst_stride + o] = sums[2u * i + j / 4u][j & 3u];
+            let o = j / 4u * (TN / 2u) + 4u * tx + (j & 3u);
+            if (o < t.cols) {
+                dst[to + o] = sums[2u * i + j / 4u][j & 3u];
             }
         }
     }

@@ -13,7 +13,8 @@ import (
 // expertCase is one shape of an expert matmul.
 type expertCase struct {
 	experts, m, k, xRows, slots, pad int
-	ids                              string // random, one (all slots take the last), past (some are past the end)
+	ids                              string // random, one (all slots take the last), past (some are past the end), hot (most take the third)
+	before                           int    // rows and ids in the buffers before those of the case
 }
 
 // experts returns the case's expert of every slot. Of 4 experts or more, the second is never used.
@@ -30,6 +31,8 @@ func (c expertCase) list() []uint32 {
 			list[s] = uint32(c.experts - 1)
 		case c.ids == "past" && s%3 == 0:
 			list[s] = []uint32{uint32(c.experts), uint32(c.experts) + 7, 0xdeadbeef, math.MaxUint32}[s/3%4]
+		case c.ids == "hot" && s%5 > 0:
+			list[s] = 2
 		}
 	}
 	return list
@@ -58,6 +61,28 @@ func testExpertMatMul(t *testing.T, be backend.Backend) {
 		expertMatMul(t, be, backend.F32, c)
 		expertMatMul(t, be, backend.Q8_0, c)
 	}
+	// Many slots an expert, in every format: one expert with most of them, one with none, ids past the end, and numbers of slots
+	// and outputs that no tile divides.
+	for i, f := range taken(t, be) {
+		ks := widths(f)
+		for j, k := range ks[len(ks)-3 : len(ks)-1] {
+			c := expertCase{experts: 4, m: []int{67, 129, 16}[(i+j)%3], k: k, slots: 210, xRows: []int{210, 105, 30}[(i+j)%3], pad: j, ids: "hot"}
+			expertMatMul(t, be, f, c)
+			c.slots, c.xRows, c.ids, c.before = 131, 131, "past", 3
+			expertMatMul(t, be, f, c)
+		}
+	}
+	for _, c := range []expertCase{
+		{experts: 1, m: 64, k: 64, xRows: 64, slots: 64, ids: "random"},
+		{experts: 2, m: 130, k: 32, xRows: 1, slots: 300, ids: "one", before: 1},
+		{experts: 3, m: 5, k: 96, xRows: 500, slots: 500, pad: 2, ids: "past", before: 2},
+		{experts: 40, m: 33, k: 32, xRows: 400, slots: 800, ids: "hot"},
+		{experts: 130, m: 9, k: 32, xRows: 512, slots: 4096, ids: "random"},
+	} {
+		expertMatMul(t, be, backend.F32, c)
+		expertMatMul(t, be, backend.Q4_0, c)
+	}
+	replayExperts(t, be)
 	// More outputs, and more slots, than one dimension of a grid holds.
 	expertMatMul(t, be, backend.F32, expertCase{experts: 2, m: 70000, k: 1, xRows: 1, slots: 2, ids: "random"})
 	expertMatMul(t, be, backend.F32, expertCase{experts: 3, m: 1, k: 2, xRows: 35000, slots: 70000, ids: "random"})
@@ -67,16 +92,31 @@ func testExpertMatMul(t *testing.T, be backend.Backend) {
 func expertMatMul(t *testing.T, be backend.Backend, f backend.Format, c expertCase) {
 	t.Helper()
 	w := encode(t, be, f, c.experts*c.m, c.k, 2)
-	x, dst := put(be, c.xRows, c.k, c.k+c.pad, random(3, 1)), poisoned(be, c.slots, c.m, c.m+2*c.pad)
+	rows := c.before
+	x, dst := put(be, rows+c.xRows, c.k, c.k+c.pad, random(3, 1)), poisoned(be, rows+c.slots, c.m, c.m+2*c.pad)
 	list := c.list()
-	expert := ids(be, list)
-	be.ExpertMatMul(dst.t, x.t, w.w, expert)
+	expert := ids(be, append(make([]uint32, rows), list...))
+	be.ExpertMatMul(dst.t.Slice(rows, rows+c.slots), x.t.Slice(rows, rows+c.xRows), w.w, expert.View(rows, 1, c.slots))
 	what := fmt.Sprintf("%s, %+v", f, c)
-	dst.expect(t, what, func(s, o int) (float64, float64) {
-		if int64(list[s]) >= int64(c.experts) {
+	c.expect(t, what, dst, x, w, list)
+	x.unchanged(t, what+": x")
+	freeAll(x, dst)
+	be.Free(expert)
+	be.FreeWeight(w.w)
+}
+
+// expect compares the outputs of a case whose slots take the experts of list. The rows before them are as they were.
+func (c expertCase) expect(t *testing.T, what string, dst, x *operand, w *matrix, list []uint32) {
+	t.Helper()
+	dst.expect(t, what, func(r, o int) (float64, float64) {
+		s := r - c.before
+		switch {
+		case s < 0:
+			return float64(poison), 0
+		case int64(list[s]) >= int64(c.experts):
 			return 0, 0
 		}
-		row, from := int(list[s])*c.m+o, s/(c.slots/c.xRows)
+		row, from := int(list[s])*c.m+o, c.before+s/(c.slots/c.xRows)
 		var sum, abs float64
 		for i := range c.k {
 			p := float64(x.at(from, i)) * float64(w.at(row, i))
@@ -85,9 +125,27 @@ func expertMatMul(t *testing.T, be backend.Backend, f backend.Format, c expertCa
 		}
 		return sum, check.DotBound(c.k, abs)
 	})
-	x.unchanged(t, what+": x")
-	freeAll(x, dst)
-	be.Free(expert)
+}
+
+// replayExperts replays products of few slots and of many, each time with other ids.
+func replayExperts(t *testing.T, be backend.Backend) {
+	few := expertCase{experts: 6, m: 70, k: 64, xRows: 3, slots: 6}
+	many := expertCase{experts: 6, m: 70, k: 64, xRows: 100, slots: 200}
+	w := encode(t, be, backend.Q8_0, few.experts*few.m, few.k, 2)
+	for _, c := range []expertCase{few, many} {
+		x, dst := put(be, c.xRows, c.k, c.k, random(3, 1)), poisoned(be, c.slots, c.m, c.m)
+		expert := ids(be, c.list())
+		again := be.Record(func() { be.ExpertMatMul(dst.t, x.t, w.w, expert) })
+		for _, kind := range []string{"one", "past", "hot", "random"} {
+			c.ids = kind
+			be.Upload(dst.t, dst.host)
+			be.UploadU32(expert, c.list())
+			again()
+			c.expect(t, fmt.Sprintf("replayed, %+v", c), dst, x, w, c.list())
+		}
+		freeAll(x, dst)
+		be.Free(expert)
+	}
 	be.FreeWeight(w.w)
 }
 
