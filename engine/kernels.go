@@ -12,15 +12,12 @@ import (
 	"cera/weights"
 )
 
-// KernelShape returns the shape that kernels are measured in: of a published model, "1B" or "8B", or of the model in a
-// file.
+// KernelShape returns the shape that kernels are measured in: of a published model, "1B", "8B" or, with experts,
+// "8x7B" or "30B-A3B", or of the model in a file.
 func KernelShape(model string) (kernelbench.Shape, error) {
-	if s, err := tinymodel.ShapeByName(model); err == nil {
+	if s, ok := publishedShape(model); ok {
 		if _, err := os.Stat(model); err != nil {
-			return kernelbench.Shape{
-				Name: s.Name, Dim: s.Dim, FF: s.FF, Heads: s.Heads, KVHeads: s.KVHeads, HeadDim: s.HeadDim,
-				Vocab: s.Vocab,
-			}, nil
+			return s, nil
 		}
 	}
 	f, err := gguf.Open(model)
@@ -39,7 +36,7 @@ func KernelShape(model string) (kernelbench.Shape, error) {
 		Vocab: c.Vocab, Act: c.Act,
 	}
 	if c.Experts > 0 {
-		s.FF = c.ExpertFF
+		s.FF, s.Experts, s.ExpertsUsed = c.ExpertFF, c.Experts, c.ExpertsUsed
 	}
 	for _, t := range f.Tensors {
 		if w, err := weights.FormatOf(t.Type); err == nil && len(t.Dims) > 1 && !slices.Contains(s.Main, w) {
@@ -47,6 +44,21 @@ func KernelShape(model string) (kernelbench.Shape, error) {
 		}
 	}
 	return s, nil
+}
+
+// publishedShape returns the shape of a published model by its name.
+func publishedShape(name string) (kernelbench.Shape, bool) {
+	if s, err := tinymodel.ShapeByName(name); err == nil {
+		return kernelbench.Shape{
+			Name: s.Name, Dim: s.Dim, FF: s.FF, Heads: s.Heads, KVHeads: s.KVHeads, HeadDim: s.HeadDim, Vocab: s.Vocab,
+		}, true
+	}
+	for _, s := range kernelbench.Mixtures() {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return kernelbench.Shape{}, false
 }
 
 // BenchKernels measures kernels by themselves on the device that o asks for.

@@ -16,7 +16,8 @@ func MainFormats() []backend.Format {
 func (o *Options) cases(be backend.Backend, s Shape) []*Case {
 	var all []*Case
 	for _, rows := range o.NormRows {
-		all = append(all, PassCase(rows, s.Dim), AddRMSNormCase(rows, s.Dim), FusedNormCase(rows, s.Dim), RMSNormCase(rows, s.Dim))
+		all = append(all, PassCase(rows, s.Dim), AddRMSNormCase(rows, s.Dim), FusedNormCase(rows, s.Dim), RMSNormCase(rows, s.Dim),
+			LayerNormCase(rows, s.Dim))
 	}
 	prompts := slices.Concat([]int{1}, o.Prompts)
 	all = append(all, o.products(s)...)
@@ -37,7 +38,7 @@ func (o *Options) cases(be backend.Backend, s Shape) []*Case {
 			all = append(all, a.Case())
 		}
 	}
-	all = append(all, argMaxCase(s))
+	all = append(all, argMaxCase(s), topKCase(s, drawn), drawCase(drawn))
 	for _, c := range all {
 		c.Model = s.Name
 	}
@@ -56,18 +57,30 @@ func (o *Options) products(s Shape) []*Case {
 		if s.Dim%f.Block() != 0 || s.FF%f.Block() != 0 || q%f.Block() != 0 {
 			continue
 		}
-		all = append(all, MatMulCase(f, 1, s.FF, s.Dim), MatMulCase(f, 1, s.Dim, s.FF))
+		dense := s.Experts == 0
+		if dense {
+			all = append(all, MatMulCase(f, 1, s.FF, s.Dim), MatMulCase(f, 1, s.Dim, s.FF))
+		}
 		if !slices.Contains(main, f) {
 			continue
 		}
-		all = append(all, MatMulCase(f, 1, s.Dim, q), MatMulCase(f, 1, s.Vocab, s.Dim),
-			joinedCase(f, s.Dim, q, kv), gatedCase(f, s.FF, s.Dim, s.Act))
+		all = append(all, MatMulCase(f, 1, s.Dim, q), MatMulCase(f, 1, s.Vocab, s.Dim), joinedCase(f, s.Dim, q, kv))
+		if dense {
+			all = append(all, gatedCase(f, s.FF, s.Dim, s.Act))
+		}
 		for _, rows := range o.Prompts {
-			all = append(all, MatMulCase(f, rows, s.FF, s.Dim), MatMulCase(f, rows, s.Dim, s.FF))
+			if dense {
+				all = append(all, MatMulCase(f, rows, s.FF, s.Dim), MatMulCase(f, rows, s.Dim, s.FF))
+			} else {
+				all = append(all, MatMulCase(f, rows, s.Dim, q))
+			}
 		}
 		for _, rows := range slices.Concat([]int{1}, o.Prompts) {
 			all = append(all, embedCase(f, rows, s.Vocab, s.Dim))
 		}
+	}
+	if s.Experts > 0 {
+		all = append(all, o.experts(s, main)...)
 	}
 	return all
 }
@@ -116,6 +129,20 @@ func RMSNormCase(rows, n int) *Case {
 			return makeSets(be, sets(be, rows, 2*size, cycleBytes), func(a *arena) func() {
 				src, w, dst := a.spread(rows, n, 1), a.spread(1, n, 1), a.alloc(rows, n)
 				return func() { be.RMSNorm(dst, src, w, 1e-5) }
+			})
+		},
+	}
+}
+
+// LayerNormCase is the norm by mean and variance, with a bias.
+func LayerNormCase(rows, n int) *Case {
+	size := 4 * int64(rows) * int64(n)
+	return &Case{
+		Kernel: "layer_norm", Shape: dims(rows, n), Bytes: 2*float64(size) + 8*float64(n), Largest: size,
+		Make: func(be backend.Backend) (*Work, error) {
+			return makeSets(be, sets(be, rows, 2*size, cycleBytes), func(a *arena) func() {
+				src, w, bias, dst := a.spread(rows, n, 1), a.spread(1, n, 1), a.spread(1, n, 1), a.alloc(rows, n)
+				return func() { be.LayerNorm(dst, src, w, bias, 1e-5) }
 			})
 		},
 	}

@@ -170,8 +170,9 @@ func storeCase(rows int, s Shape, half bool) *Case {
 	}
 }
 
-// actCase is the gated activation of rows tokens.
+// actCase is the gated activation of rows tokens, or of what their experts gave.
 func actCase(rows int, s Shape) *Case {
+	rows *= max(1, s.ExpertsUsed)
 	size := 4 * int64(rows) * int64(s.FF)
 	return &Case{
 		Kernel: "gated_act", Shape: dims(rows, s.FF), Bytes: 3 * float64(size), Largest: size,
@@ -179,19 +180,6 @@ func actCase(rows int, s Shape) *Case {
 			return makeSets(be, sets(be, rows, 3*size, cycleBytes), func(a *arena) func() {
 				gate, up, dst := a.spread(rows, s.FF, 1), a.spread(rows, s.FF, 1), a.alloc(rows, s.FF)
 				return func() { be.GatedAct(dst, gate, up, s.Act) }
-			})
-		},
-	}
-}
-
-// argMaxCase finds the likeliest of the vocabulary.
-func argMaxCase(s Shape) *Case {
-	return &Case{
-		Kernel: "argmax", Shape: dims(1, s.Vocab), Bytes: 4 * float64(s.Vocab+1), Largest: 4 * int64(s.Vocab),
-		Make: func(be backend.Backend) (*Work, error) {
-			return makeSets(be, 1, func(a *arena) func() {
-				x, id := a.spread(1, s.Vocab, 1), a.alloc(1, 1)
-				return func() { be.ArgMax(id, x) }
 			})
 		},
 	}

@@ -34,6 +34,7 @@ type Shape struct {
 	Name                           string
 	Dim, FF, Heads, KVHeads, Vocab int
 	HeadDim                        int
+	Experts, ExpertsUsed           int              // of a mixture, each FF wide; 0: a plain MLP
 	Main                           []backend.Format // of products with several forms; nil: those of MainFormats
 	Act                            backend.Activation
 }

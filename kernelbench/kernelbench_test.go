@@ -3,6 +3,7 @@ package kernelbench
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -78,7 +79,7 @@ func TestRun(t *testing.T) {
 			}
 			if be.Info().Backend == "gpu" {
 				for _, want := range []string{"elementwise pass 3x256", "fused_residual_rms_norm 3x256", "qkv Q8_0 512x256", "gate_up Q4_0 1024x256",
-					"store_kv f16 16x128", "rope_store f16 16x512", "rope_store f32 1x512", "gated_act 1x512", "embed Q4_K 16x256"} {
+					"store_kv f16 16x128", "rope_store f16 16x512", "rope_store f32 1x512", "gated_act 1x512", "embed Q4_K 16x256", "layer_norm 3x256", "topk 40x320", "draw 1x40"} {
 					if !seen[want] {
 						t.Errorf("%s is missing", want)
 					}
@@ -92,6 +93,63 @@ func TestRun(t *testing.T) {
 				t.Errorf("%g TFLOP/s", c.TFLOPs)
 			}
 		})
+	}
+}
+
+// TestRunExperts: of a mixture every product runs, and none of a plain MLP.
+func TestRunExperts(t *testing.T) {
+	for _, be := range devices(t) {
+		t.Run(be.Info().Backend, func(t *testing.T) {
+			o := tiny()
+			o.Shapes = []Shape{{Name: "mix", Dim: 256, FF: 512, Heads: 4, KVHeads: 2, HeadDim: 64, Vocab: 320, Experts: 5, ExpertsUsed: 2}}
+			o.Formats = []backend.Format{backend.Q8_0, backend.MXFP4}
+			o.Only = "mix/[cegmr]*"
+			r, err := Run(context.Background(), be, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen := map[string]bool{}
+			for _, k := range r.Kernels {
+				seen[k.Kernel+" "+k.Shape] = true
+				checkResult(t, k)
+				if strings.HasSuffix(k.Shape, "512x256") && !strings.HasPrefix(k.Kernel, "experts_up") || strings.HasPrefix(k.Kernel, "gate_up") {
+					t.Errorf("%s %s: a mixture has no such product", k.Kernel, k.Shape)
+				}
+			}
+			for _, want := range []string{
+				"experts_up Q8_0 1x2of5x512x256", "experts_down Q8_0 1x2of5x256x512", "experts_up Q8_0 16x2of5x512x256",
+				"experts_down Q8_0 16x2of5x256x512", "experts_up MXFP4 1x2of5x512x256", "route 16x2of5", "combine 1x2x256", "gated_act 32x512",
+				"matmul Q8_0 16x256x256", "matvec Q8_0 320x256",
+			} {
+				if !seen[want] {
+					t.Errorf("%s is missing", want)
+				}
+			}
+		})
+	}
+}
+
+// TestExpertLists: a token takes different experts, and in turn all of them.
+func TestExpertLists(t *testing.T) {
+	for _, s := range []ExpertShape{{Rows: 1, Used: 8, Experts: 128}, {Rows: 1, Used: 3, Experts: 5}, {Rows: 200, Used: 2, Experts: 8}, {Rows: 1, Used: 1, Experts: 1}} {
+		had := map[uint32]bool{}
+		for _, list := range s.lists() {
+			if len(list) != s.slots() {
+				t.Fatalf("%+v: %d slots, expected %d", s, len(list), s.slots())
+			}
+			for token := range slices.Chunk(list, s.Used) {
+				one := map[uint32]bool{}
+				for _, e := range token {
+					had[e], one[e] = true, true
+				}
+				if len(one) != s.Used {
+					t.Errorf("%+v: a token takes %v", s, token)
+				}
+			}
+		}
+		if len(had) != s.Experts || slices.Max(slices.Collect(maps.Keys(had))) != uint32(s.Experts-1) {
+			t.Errorf("%+v: %d experts are used", s, len(had))
+		}
 	}
 }
 
@@ -226,6 +284,16 @@ func TestCases(t *testing.T) {
 		{b.Case(), 4*2*16*2 + 2*4*2*32, 4 * 32 * (3 + 3)}, // positions 3, 4, 5 and 4, 5, 6
 		{ropeStoreCase(3, Shape{Heads: 4, KVHeads: 2, HeadDim: 8}, true), 4 * (2*3*32 + 2*3*16 + 2*3*8 + 3*8), 0},
 		{embedCase(backend.Q8_0, 3, 100, 64), 3 * (68 + 256), 0},
+		{LayerNormCase(2, 8), 2*4*16 + 2*4*8, 0},
+		{topKCase(Shape{Vocab: 1000}, 40), 4 * (1000 + 1 + 2*40), 0},
+		{topKCase(Shape{Vocab: 30}, 40), 4 * (30 + 1 + 2*30), 0},
+		{drawCase(40), 4 * (2*40 + 4 + 3), 0},
+		{ExpertShape{Rows: 1, Used: 2, Experts: 4, M: 64, K: 32}.Case(backend.Q8_0), 2*64*34 + 4*(2*64+32+2), 2 * 2 * 64 * 32},
+		{ExpertShape{Rows: 1, Used: 2, Experts: 4, M: 32, K: 64, Down: true}.Case(backend.Q4_0), 2*32*36 + 4*(2*32+2*64+2), 2 * 2 * 32 * 64},
+		{ExpertShape{Rows: 50, Used: 3, Experts: 4, M: 8, K: 32}.Case(backend.F16), 4*8*64 + 4*(150*8+50*32+150), 2 * 150 * 8 * 32},
+		{routeCase(3, Shape{Experts: 16, ExpertsUsed: 2}), 4 * 3 * (16 + 2*2), 0},
+		{combineCase(3, Shape{Dim: 8, ExpertsUsed: 2}), 4 * (6*8 + 6 + 3*8), 0},
+		{actCase(3, Shape{FF: 8, ExpertsUsed: 2}), 3 * 4 * 6 * 8, 0},
 	} {
 		if tt.c.Bytes != tt.bytes || tt.c.Flops != tt.flops {
 			t.Errorf("%s: %g bytes and %g operations, expected %g and %g", tt.c.Name(), tt.c.Bytes, tt.c.Flops, tt.bytes, tt.flops)

@@ -15,15 +15,16 @@ func BenchAll(b *testing.B, open func(b *testing.B) backend.Backend) {
 	be := open(b)
 	BenchNorms(b, be, nil)
 	for _, rows := range []int{1, 512, 16384} {
-		b.Run(fmt.Sprintf("layer_norm/%dx4096", rows), func(b *testing.B) { benchLayerNorm(b, be, rows, 4096) })
+		b.Run(fmt.Sprintf("layer_norm/%dx4096", rows), func(b *testing.B) { benchCase(b, be, kernelbench.LayerNormCase(rows, 4096), nil) })
 	}
 	for _, f := range []backend.Format{backend.F16, backend.Q8_0, backend.Q4_0} {
 		for _, rows := range []int{1, 512} {
 			b.Run(fmt.Sprintf("matmul/%s/%dx14336x4096", f, rows), func(b *testing.B) {
 				benchCase(b, be, kernelbench.MatMulCase(f, rows, 14336, 4096), nil)
 			})
-			b.Run(fmt.Sprintf("expert_matmul/%s/%dx8of64x1024x2048", f, rows),
-				func(b *testing.B) { benchExperts(b, be, f, rows, 8, 64, 1024, 2048) })
+			b.Run(fmt.Sprintf("expert_matmul/%s/%dx8of64x1024x2048", f, rows), func(b *testing.B) {
+				benchCase(b, be, kernelbench.ExpertShape{Rows: rows, Used: 8, Experts: 64, M: 1024, K: 2048}.Case(f), nil)
+			})
 		}
 	}
 	for _, rows := range []int{1, 512} {
@@ -88,13 +89,6 @@ func timed(b *testing.B, be backend.Backend, perOp float64, unit string, op func
 	lastBusy = time.Now()
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)*1e6, "us")
 	b.ReportMetric(perOp*float64(b.N)/b.Elapsed().Seconds()/1e9, unit)
-}
-
-func benchLayerNorm(b *testing.B, be backend.Backend, rows, n int) {
-	x, w, bias := put(be, rows, n, n, random(1, 1)), put(be, 1, n, n, random(2, 1)), put(be, 1, n, n, random(3, 1))
-	h := poisoned(be, rows, n, n)
-	timed(b, be, 2*4*float64(rows*n), "GB/s", func() { be.LayerNorm(h.t, x.t, w.t, bias.t, 1e-5) })
-	freeAll(x, w, bias, h)
 }
 
 func freeAll(list ...*operand) {

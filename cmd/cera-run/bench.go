@@ -60,9 +60,9 @@ it was from opening the file to a first token; with -p 0 -n 0 that is all.
 --profile FILE runs the same once with every command timed by the device: a table of where the time
 goes, by op and by layer, and a trace in FILE for ui.perfetto.dev or chrome://tracing.
 
---kernels measures kernels by themselves, in the shapes of the models given or of "1B" and "8B", beside
-what the device does at most in the same run: an elementwise pass for memory, a loop of multiplications
-for arithmetic. --only 'GLOB' picks some, as '8B/matvec/Q4_*'.`,
+--kernels measures kernels by themselves, in the shapes of the models given or of "1B" and "8B" ("8x7B"
+and "30B-A3B" have experts), beside what the device does at most in the same run: an elementwise pass for
+memory, a loop of multiplications for arithmetic. --only 'GLOB' picks some, as '8B/matvec/Q4_*'.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.flags(cmd)
