@@ -29,17 +29,11 @@ func (b *Backend) expertTile(slots, experts int) shaders.Tile {
 	if by != expertsByTile || int64(expertWords(slots, experts))*wordBytes > b.limits.MaxBinding {
 		return shaders.Tile{}
 	}
-	if b.tune.tile.Rows > 0 {
-		return b.tune.tile
-	}
 	t := shaders.Tile{Rows: 64, Cols: 128, Depth: 16}
 	if slots < t.Rows*experts { // most would be half empty
 		t.Rows = minExpertRows
 	}
-	if t.Threads() > b.maxThreads || (shaders.ExpertTile{Tile: t}).Storage() > b.limits.WorkgroupStorage {
-		t.Cols = 64
-	}
-	return t
+	return b.fitted(t, shaders.ExpertTile{Tile: t}.Storage()-t.Bytes())
 }
 
 // minExpertRows is the smaller of the numbers of rows that tiles of experts have.

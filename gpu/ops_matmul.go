@@ -42,7 +42,7 @@ func (b *Backend) MatMul(dst, x backend.Tensor, weight backend.Weight) {
 			b.dispatch(op, shaders.MatVec{Format: w.format.String()}, p, p.Grid(), whole(k.buf), whole(s), whole(d))
 			continue
 		}
-		v := shaders.MatMul{Format: w.format.String(), Packed: w.packing != nil, Tile: b.tile(dst.Rows, w.rows)}
+		v := shaders.MatMul{Format: w.format.String(), Packed: w.packing != nil, Tile: b.tile()}
 		binds := append(w.bindings(k), whole(s), whole(d))
 		for step := b.matMulRows(p, v.Tile); p.Rows > 0; {
 			part := p
@@ -128,13 +128,18 @@ type tuning struct {
 	experts       expertForm
 }
 
-// tile chooses the tile of a product of so many rows of x and w.
-func (b *Backend) tile(rows, cols int) shaders.Tile {
+// tile chooses the tile of a product of many rows.
+func (b *Backend) tile() shaders.Tile {
+	return b.fitted(shaders.Tile{Rows: 64, Cols: 128, Depth: 16}, 0)
+}
+
+// fitted returns t, of half as many columns where the device has too few threads or too little workgroup memory, of which
+// a kernel needs so many bytes beside the tile; or the tile that is forced.
+func (b *Backend) fitted(t shaders.Tile, beside int) shaders.Tile {
 	if b.tune.tile.Rows > 0 {
 		return b.tune.tile
 	}
-	t := shaders.Tile{Rows: 64, Cols: 128, Depth: 16}
-	if t.Threads() > b.maxThreads || t.Bytes() > b.limits.WorkgroupStorage {
+	if t.Threads() > b.maxThreads || t.Bytes()+beside > b.limits.WorkgroupStorage {
 		t.Cols = 64
 	}
 	return t

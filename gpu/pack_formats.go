@@ -5,21 +5,18 @@ package gpu
 import (
 	"encoding/binary"
 	"slices"
-
-	"cera/shaders"
 )
 
 // Places of the words of a packed group; see pack.go.
 
-// fourPlace is where after the place of a four its elements have their bits.
-var fourPlace = [4]int{0, 16, 4, 20}
-
 func place1(j int) int { return j&3 + j&4*2 }
 func place2(j int) int { return j&1*2 + j&2*4 }
 
-// four puts the bits in mask of the four bytes of codes where a four has them.
+// four puts the bits in mask, up to four, of the four bytes of codes where a four has them.
 func four(codes, mask uint32) uint32 {
-	return codes&mask | codes>>8&mask<<fourPlace[1] | codes>>16&mask<<fourPlace[2] | codes>>24&mask<<fourPlace[3]
+	x := codes & (mask * 0x01010101)
+	x |= x >> 12 // the third byte's beside the first's, the fourth's beside the second's
+	return x&0xff | x&0xff00<<8
 }
 
 // unit is what a lane holds: the codes of 32 elements.
@@ -77,147 +74,112 @@ func setByte(words []uint32, i int, b byte) { words[i/4] |= uint32(b) << (8 * (i
 
 func u16(b []byte) uint16 { return binary.LittleEndian.Uint16(b) }
 
-// eachUnit clears the words of a row and calls pack for each block of 32 elements in blockBytes bytes, with the words of its
-// group and its lane.
-func eachUnit(format string, quants, scales []uint32, row []byte, blockBytes int, pack func(q, s []uint32, block []byte, lane int)) {
-	eachBlock(format, quants, scales, row, blockBytes, 1, pack)
+func packQ4_1(q, s []uint32, block []byte, lane int) {
+	var u unit
+	u.nibbles(block[4:])
+	u.fourBits(q, lane)
+	s[lane] = binary.LittleEndian.Uint32(block)
 }
 
-// eachBlock does so for blocks of a number of units, with the first's lane.
-func eachBlock(format string, quants, scales []uint32, row []byte, blockBytes, units int, pack func(q, s []uint32, block []byte, lane int)) {
-	clear(quants)
-	clear(scales)
-	f, _ := shaders.FormOf(format)
-	for at := 0; len(row) > 0; at, row = at+units, row[blockBytes:] {
-		g := at / shaders.PackedLanes
-		pack(quants[g*f.QuantWords():], scales[g*f.ScaleWords():], row[:blockBytes], at%shaders.PackedLanes)
+func packQ5_0(q, s []uint32, block []byte, lane int) {
+	var u unit
+	u.nibbles(block[6:])
+	u.fifth(binary.LittleEndian.Uint32(block[2:]))
+	u.fourBits(q, lane)
+	u.oneBit(s, lane, 4)
+	setHalf(s[32:], lane, u16(block))
+}
+
+func packQ5_1(q, s []uint32, block []byte, lane int) {
+	var u unit
+	u.nibbles(block[8:])
+	u.fifth(binary.LittleEndian.Uint32(block[4:]))
+	u.fourBits(q, lane)
+	u.oneBit(s, lane, 4)
+	s[32+lane] = binary.LittleEndian.Uint32(block)
+}
+
+func packMXFP4(q, s []uint32, block []byte, lane int) {
+	var u unit
+	u.nibbles(block[1:])
+	u.fourBits(q, lane)
+	// Zeros are zeros under the exponent of infinity too.
+	if slices.ContainsFunc(u[:], func(code byte) bool { return code&7 != 0 }) {
+		setByte(s, lane, block[0])
 	}
 }
 
-func packQ4_1(quants, scales []uint32, row []byte) {
-	eachUnit("Q4_1", quants, scales, row, 20, func(q, s []uint32, block []byte, lane int) {
+func packIQ4_XS(q, s []uint32, block []byte, lane int) {
+	high := u16(block[2:])
+	for run := range 8 {
 		var u unit
-		u.nibbles(block[4:])
-		u.fourBits(q, lane)
-		s[lane] = binary.LittleEndian.Uint32(block)
-	})
+		u.nibbles(block[8+16*run:])
+		u.fourBits(q, lane+run)
+		scale := block[4+run/2]>>(run%2*4)&15 | byte(high>>(2*run)&3)<<4
+		setByte(s, lane+run, scale-32)
+	}
+	setHalf(s, 16+lane/8, u16(block))
 }
 
-func packQ5_0(quants, scales []uint32, row []byte) {
-	eachUnit("Q5_0", quants, scales, row, 22, func(q, s []uint32, block []byte, lane int) {
+func packQ5_K(q, s []uint32, block []byte, lane int) {
+	for run := range 8 {
 		var u unit
-		u.nibbles(block[6:])
-		u.fifth(binary.LittleEndian.Uint32(block[2:]))
-		u.fourBits(q, lane)
-		u.oneBit(s, lane, 4)
-		setHalf(s[32:], lane, u16(block))
-	})
+		qs, qh := block[48+run/2*32:], block[16:48]
+		for i := range u {
+			u[i] = qs[i]>>(run%2*4)&15 | qh[i]>>run&1<<4
+		}
+		u.fourBits(q, lane+run)
+		u.oneBit(s, lane+run, 4)
+		scale, low := scaleQ4K(block[4:16], run)
+		setHalf(s[32:], lane+run, uint16(scale)|uint16(low)<<8)
+	}
+	s[32+16+lane/8] = binary.LittleEndian.Uint32(block)
 }
 
-func packQ5_1(quants, scales []uint32, row []byte) {
-	eachUnit("Q5_1", quants, scales, row, 24, func(q, s []uint32, block []byte, lane int) {
+func packQ6_K(q, s []uint32, block []byte, lane int) {
+	for run := range 8 { // of 32 elements: quarter run%4 of half run/4
 		var u unit
-		u.nibbles(block[8:])
-		u.fifth(binary.LittleEndian.Uint32(block[4:]))
-		u.fourBits(q, lane)
-		u.oneBit(s, lane, 4)
-		s[32+lane] = binary.LittleEndian.Uint32(block)
-	})
+		low, high := block[64*(run/4)+run%2*32:], block[128+32*(run/4):]
+		for i := range u {
+			u[i] = low[i]>>(run%4/2*4)&15 | high[i]>>(2*(run%4))&3<<4
+		}
+		u.fourBits(q, lane+run)
+		u.twoBits(s, lane+run, 32, 4)
+		setHalf(s[64:], lane+run, u16(block[192+2*run:]))
+	}
+	setHalf(s[64:], 32+lane/8, u16(block[208:]))
 }
 
-func packMXFP4(quants, scales []uint32, row []byte) {
-	eachUnit("MXFP4", quants, scales, row, 17, func(q, s []uint32, block []byte, lane int) {
+func packQ3_K(q, s []uint32, block []byte, lane int) {
+	packed := block[96:108]
+	for run := range 8 {
 		var u unit
-		u.nibbles(block[1:])
-		u.fourBits(q, lane)
-		// Zeros are zeros under the exponent of infinity too.
-		if slices.ContainsFunc(u[:], func(code byte) bool { return code&7 != 0 }) {
-			setByte(s, lane, block[0])
+		low := block[32+32*(run/4):]
+		for i := range u {
+			u[i] = low[i]>>(2*(run%4))&3 | block[i]>>run&1<<2
 		}
-	})
+		u.twoBits(q, 2*(lane+run), 1, 0)
+		u.oneBit(s, lane+run, 2)
+		for half := range 2 {
+			r := 2*run + half // of 16 elements
+			scale := packed[r%8]>>(r/8*4)&15 | packed[8+r%4]>>(r/4*2)&3<<4
+			setByte(s[32:], 2*(lane+run)+half, scale-32)
+		}
+	}
+	setHalf(s[32:], 32+lane/8, u16(block[108:]))
 }
 
-func packIQ4_XS(quants, scales []uint32, row []byte) {
-	eachBlock("IQ4_XS", quants, scales, row, 136, 8, func(q, s []uint32, block []byte, lane int) {
-		high := u16(block[2:])
-		for run := range 8 {
-			var u unit
-			u.nibbles(block[8+16*run:])
-			u.fourBits(q, lane+run)
-			scale := block[4+run/2]>>(run%2*4)&15 | byte(high>>(2*run)&3)<<4
-			setByte(s, lane+run, scale-32)
+func packQ2_K(q, s []uint32, block []byte, lane int) {
+	for run := range 8 {
+		var u unit
+		low := block[16+32*(run/4):]
+		for i := range u {
+			u[i] = low[i] >> (2 * (run % 4)) & 3
 		}
-		setHalf(s, 16+lane/8, u16(block))
-	})
-}
-
-func packQ5_K(quants, scales []uint32, row []byte) {
-	eachBlock("Q5_K", quants, scales, row, 176, 8, func(q, s []uint32, block []byte, lane int) {
-		for run := range 8 {
-			var u unit
-			qs, qh := block[48+run/2*32:], block[16:48]
-			for i := range u {
-				u[i] = qs[i]>>(run%2*4)&15 | qh[i]>>run&1<<4
-			}
-			u.fourBits(q, lane+run)
-			u.oneBit(s, lane+run, 4)
-			scale, low := scaleQ4K(block[4:16], run)
-			setHalf(s[32:], lane+run, uint16(scale)|uint16(low)<<8)
-		}
-		s[32+16+lane/8] = binary.LittleEndian.Uint32(block)
-	})
-}
-
-func packQ6_K(quants, scales []uint32, row []byte) {
-	eachBlock("Q6_K", quants, scales, row, 210, 8, func(q, s []uint32, block []byte, lane int) {
-		for run := range 8 { // of 32 elements: quarter run%4 of half run/4
-			var u unit
-			low, high := block[64*(run/4)+run%2*32:], block[128+32*(run/4):]
-			for i := range u {
-				u[i] = low[i]>>(run%4/2*4)&15 | high[i]>>(2*(run%4))&3<<4
-			}
-			u.fourBits(q, lane+run)
-			u.twoBits(s, lane+run, 32, 4)
-			setHalf(s[64:], lane+run, u16(block[192+2*run:]))
-		}
-		setHalf(s[64:], 32+lane/8, u16(block[208:]))
-	})
-}
-
-func packQ3_K(quants, scales []uint32, row []byte) {
-	eachBlock("Q3_K", quants, scales, row, 110, 8, func(q, s []uint32, block []byte, lane int) {
-		packed := block[96:108]
-		for run := range 8 {
-			var u unit
-			low := block[32+32*(run/4):]
-			for i := range u {
-				u[i] = low[i]>>(2*(run%4))&3 | block[i]>>run&1<<2
-			}
-			u.twoBits(q, 2*(lane+run), 1, 0)
-			u.oneBit(s, lane+run, 2)
-			for half := range 2 {
-				r := 2*run + half // of 16 elements
-				scale := packed[r%8]>>(r/8*4)&15 | packed[8+r%4]>>(r/4*2)&3<<4
-				setByte(s[32:], 2*(lane+run)+half, scale-32)
-			}
-		}
-		setHalf(s[32:], 32+lane/8, u16(block[108:]))
-	})
-}
-
-func packQ2_K(quants, scales []uint32, row []byte) {
-	eachBlock("Q2_K", quants, scales, row, 84, 8, func(q, s []uint32, block []byte, lane int) {
-		for run := range 8 {
-			var u unit
-			low := block[16+32*(run/4):]
-			for i := range u {
-				u[i] = low[i] >> (2 * (run % 4)) & 3
-			}
-			u.twoBits(q, 2*(lane+run), 1, 0)
-			setHalf(s, lane+run, u16(block[2*run:]))
-		}
-		s[16+lane/8] = binary.LittleEndian.Uint32(block[80:])
-	})
+		u.twoBits(q, 2*(lane+run), 1, 0)
+		setHalf(s, lane+run, u16(block[2*run:]))
+	}
+	s[16+lane/8] = binary.LittleEndian.Uint32(block[80:])
 }
 
 func packQ8_0(quants, scales []uint32, row []byte) {
@@ -234,41 +196,29 @@ func packQ8_0(quants, scales []uint32, row []byte) {
 	}
 }
 
-func packQ4_0(quants, scales []uint32, row []byte) {
-	clear(quants)
-	clear(scales)
-	for b := 0; len(row) > 0; b, row = b+1, row[18:] {
-		g, lane := b/32, b%32
-		q := quants[g*128+lane*4:]
-		// The low halves of the 16 bytes are elements 0 to 15, the high ones 16 to 31.
-		for c := range 4 {
-			v := row[2+8*(c%2):]
-			lo, hi := binary.LittleEndian.Uint32(v), binary.LittleEndian.Uint32(v[4:])
-			q[c] = four(lo>>(4*(c/2)), 15) | four(hi>>(4*(c/2)), 15)<<8
-		}
-		scales[g*16+lane/2] |= uint32(binary.LittleEndian.Uint16(row)) << (16 * (lane % 2))
+// Eight codes at a time, as they stand in a word: no unit is taken apart.
+func packQ4_0(q, s []uint32, block []byte, lane int) {
+	// The low halves of the 16 bytes are elements 0 to 15, the high ones 16 to 31.
+	for c := range 4 {
+		v := block[2+8*(c%2):]
+		low, high := binary.LittleEndian.Uint32(v), binary.LittleEndian.Uint32(v[4:])
+		q[4*lane+c] = four(low>>(4*(c/2)), 15) | four(high>>(4*(c/2)), 15)<<8
 	}
+	setHalf(s, lane, u16(block))
 }
 
-func packQ4_K(quants, scales []uint32, row []byte) {
-	clear(quants)
-	clear(scales)
-	for b := 0; len(row) > 0; b, row = b+1, row[144:] {
-		g, s := b/4, scales[b/4*20:]
-		s[16+b%4] = binary.LittleEndian.Uint32(row)
-		for sub := range 8 {
-			lane := b%4*8 + sub
-			q := quants[g*128+lane*4:]
-			// A pair of sub-blocks shares 32 bytes, the even one in their low halves.
-			qs := row[16+sub/2*32:]
-			for c := range 4 {
-				lo, hi := binary.LittleEndian.Uint32(qs[8*c:]), binary.LittleEndian.Uint32(qs[8*c+4:])
-				q[c] = four(lo>>(4*(sub%2)), 15) | four(hi>>(4*(sub%2)), 15)<<8
-			}
-			scale, low := scaleQ4K(row[4:16], sub)
-			s[lane/2] |= (uint32(scale) | uint32(low)<<8) << (16 * (lane % 2))
+func packQ4_K(q, s []uint32, block []byte, lane int) {
+	for run := range 8 {
+		// A pair of runs shares 32 bytes, the even one in their low halves.
+		qs := block[16+run/2*32:]
+		for c := range 4 {
+			low, high := binary.LittleEndian.Uint32(qs[8*c:]), binary.LittleEndian.Uint32(qs[8*c+4:])
+			q[4*(lane+run)+c] = four(low>>(4*(run%2)), 15) | four(high>>(4*(run%2)), 15)<<8
 		}
+		scale, low := scaleQ4K(block[4:16], run)
+		setHalf(s, lane+run, uint16(scale)|uint16(low)<<8)
 	}
+	s[16+lane/8] = binary.LittleEndian.Uint32(block)
 }
 
 // scaleQ4K returns the 6-bit scale and min of a sub-block.

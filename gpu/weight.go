@@ -101,8 +101,7 @@ func (b *Backend) newChunk(w *weight, lo, hi int) error {
 	rows, c := hi-lo, chunk{lo: lo, hi: hi}
 	words := (rows*w.format.RowBytes(w.n) + wordBytes - 1) / wordBytes
 	if w.packing != nil {
-		q, _ := w.packing.sizes()
-		words = rows * w.groups() * q / wordBytes
+		words = rows * w.groups() * w.packing.quants
 	}
 	var err error
 	if c.buf, err = b.newBuffer(w.name, words, weightBuffer, storageUsage); err != nil {

@@ -1,6 +1,6 @@
 // dst[t, o] = sum over k of x[t, k] * w[o, k] for few rows of x, w packed (gpu/pack.go) or of whole elements. A workgroup
-// of WG_SIZE threads makes ROWS outputs for each of up to TOKENS rows of x: LANES threads share out the units of a row, a
-// vec4<u32> each, and add up what they found.
+// of WG_SIZE threads makes ROWS outputs for each of up to TOKENS rows of x: LANES threads share out the units of a row
+// (units.tmpl), and add up what they found.
 //
 // PARTS: w is several matrices one under the other, whose outputs go to two or three places. GATED: it is two, gate and
 // up; act(gate) * up is written as well.

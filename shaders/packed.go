@@ -1,9 +1,13 @@
 package shaders
 
-import "strconv"
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
 
-// PackedForm says how a format whose blocks are cut into units of 32 elements is packed: gpu/pack.go has the layout, codes.tmpl
-// and block_scale.tmpl read it.
+// PackedForm says how a format whose blocks are cut into units of 32 elements is packed: gpu/pack.go has the layout,
+// codes.tmpl and block_scale.tmpl read it.
 type PackedForm struct {
 	Low    int    // bits of a code among the quants: 4 or 2
 	High   int    // bits above them, in front of the scales: 0, 1 or 2
@@ -42,9 +46,9 @@ func FormOf(format string) (PackedForm, bool) {
 	return f, ok
 }
 
-// PackedFormats lists the formats that matrix products read packed.
+// PackedFormats lists the formats that matrix products read packed: those that have a form, and Q8_0.
 func PackedFormats() []string {
-	return []string{"Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "MXFP4"}
+	return append(slices.Sorted(maps.Keys(packedForms)), "Q8_0")
 }
 
 // QuantWords returns the words of a group's quants.
@@ -55,7 +59,9 @@ func (f PackedForm) ScaleWords() int { return PackedGroup*f.High/32 + f.Words }
 
 // define adds what the templates ask for.
 func (f PackedForm) define(defines map[string]string) {
-	defines["LOW_BITS"], defines["HIGH_BITS"], defines["RUNS"] = strconv.Itoa(f.Low), strconv.Itoa(f.High), strconv.Itoa(f.Runs)
+	for name, n := range map[string]int{"LOW_BITS": f.Low, "HIGH_BITS": f.High, "RUNS": f.Runs} {
+		defines[name] = strconv.Itoa(n)
+	}
 	defines["QUANTS"] = "vec" + strconv.Itoa(f.Low) + "<u32>"
 	defines["QUANT_WORDS"] = strconv.Itoa(f.QuantWords()) + "u"
 	defines["SCALE_WORDS"] = strconv.Itoa(f.ScaleWords()) + "u"
