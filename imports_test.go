@@ -15,15 +15,16 @@ const importTable = `
 	gguf:
 	gguf/gguftest: gguf
 	shaders:
-	weights:      gguf backend
+	weights:      gguf backend internal/cores
 	layers:       backend weights
 	cpu:          backend weights
-	cpufast:      backend cpu weights
-	gpu:          backend shaders
+	cpufast:      backend cpu internal/cores weights
+	gpu:          backend internal/cores shaders
 	trace:        backend
 	check:        trace backend layers cpu
 	tinymodel:    gguf backend weights
 	kernelbench:  backend weights
+	internal/cores:
 	internal/storymodel:      backend gguf tokenizer trace weights
 	internal/hostile:         gguf tinymodel
 	internal/storymodel/make: engine gguf internal/storymodel sample tokenizer trace

@@ -4,12 +4,8 @@
 package cpufast
 
 import (
-	"runtime"
-	"runtime/debug"
-	"sync"
-	"sync/atomic"
-
 	"cera/cpu"
+	"cera/internal/cores"
 )
 
 // New returns a backend on the best kernels that this processor runs.
@@ -53,38 +49,13 @@ func sized(s *[]float32, n int) []float32 {
 	return (*s)[:n]
 }
 
-// parallel calls do for 0 to n-1, on all cores, each of which takes the next as soon as it is done with one. A panic becomes the
-// caller's, once all have stopped: a weight may be mapped from a file that shrinks meanwhile, see gguf.File.View.
+// parallel calls do for 0 to n-1, on all cores; see cores.Each.
 func (f *fast) parallel(n int, do func(s *scratch, i int)) {
-	workers := min(runtime.GOMAXPROCS(0), n)
-	for len(f.scratch) < workers {
+	for len(f.scratch) < cores.Workers(n, 1) {
 		f.scratch = append(f.scratch, scratch{})
 	}
-	var next atomic.Int64
-	panics := make([]any, workers)
-	work := func(w int) {
-		defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-		defer func() {
-			if panics[w] = recover(); panics[w] != nil {
-				next.Store(int64(n)) // the others need not go on
-			}
-		}()
+	cores.Each(n, 1, func(w int) func(lo, hi int) {
 		s := &f.scratch[w]
-		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-			do(s, i)
-		}
-	}
-	var wg sync.WaitGroup
-	for w := 1; w < workers; w++ {
-		wg.Go(func() { work(w) })
-	}
-	if workers > 0 {
-		work(0)
-	}
-	wg.Wait()
-	for _, p := range panics {
-		if p != nil {
-			panic(p)
-		}
-	}
+		return func(i, _ int) { do(s, i) }
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/cogentcore/webgpu/wgpu"
 
 	"cera/backend"
+	"cera/internal/cores"
 )
 
 // packed is rows of the file's encoding as groups of a packing, one row after the other. A group depends on the bytes of its own
@@ -36,7 +37,7 @@ const packGrain = 32 << 10
 func (p packed) to(quants, scales []byte, at int) {
 	q, s := p.sizes()
 	grain := max(1, packGrain/q)
-	together(len(quants)/q, grain, func() func(lo, hi int) {
+	cores.Each(len(quants)/q, grain, func(int) func(lo, hi int) {
 		qs, ss := make([]uint32, grain*q/wordBytes), make([]uint32, grain*s/wordBytes)
 		return func(lo, hi int) {
 			for i := lo; i < hi; {

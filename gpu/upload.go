@@ -2,7 +2,11 @@
 
 package gpu
 
-import "fmt"
+import (
+	"fmt"
+
+	"cera/internal/cores"
+)
 
 // uploadPart uploads data, the rows of chunk c of w, into its buffers.
 func (b *Backend) uploadPart(op string, w *weight, c chunk, data []byte) {
@@ -38,7 +42,7 @@ func (b *Backend) uploadBytes(op string, buf *buffer, data []byte) error {
 		piece := data[at:min(at+s.room(), len(data))]
 		whole := (len(piece) + wordBytes - 1) &^ (wordBytes - 1)
 		to := s.mem[s.used:][:whole]
-		together(len(piece), packGrain, func() func(lo, hi int) {
+		cores.Each(len(piece), packGrain, func(int) func(lo, hi int) {
 			return func(lo, hi int) { copy(to[lo:hi], piece[lo:hi]) }
 		})
 		clear(to[len(piece):])

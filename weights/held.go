@@ -3,11 +3,10 @@ package weights
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
-	"sync"
 
 	"cera/backend"
 	"cera/gguf"
+	"cera/internal/cores"
 )
 
 // recoded is the format of matrices whose own the backend does not take: every backend takes it, and it keeps eleven
@@ -91,24 +90,14 @@ func Recode(dst []byte, to backend.Format, src []byte, from backend.Format, rows
 	})
 }
 
-// share calls work for ranges that make up 0 to n, on all cores, and returns the error of the lowest range. A panic of work,
-// a fault of mapped memory among them, becomes the caller's: see gguf.File.View.
+// share calls work for ranges that make up 0 to n, on all cores, and returns the error of the lowest range; see cores.Each.
 func share(n int, work func(lo, hi int) error) error {
 	parts := max(1, min(runtime.GOMAXPROCS(0), n))
-	errs, panics := make([]error, parts), make([]any, parts)
-	var wg sync.WaitGroup
-	for p := range parts {
-		wg.Go(func() {
-			debug.SetPanicOnFault(true)
-			defer func() { panics[p] = recover() }()
-			errs[p] = work(n*p/parts, n*(p+1)/parts)
-		})
-	}
-	wg.Wait()
-	for p, err := range errs {
-		if panics[p] != nil {
-			panic(panics[p])
-		}
+	errs := make([]error, parts)
+	cores.Each(parts, 1, func(int) func(lo, hi int) {
+		return func(p, _ int) { errs[p] = work(n*p/parts, n*(p+1)/parts) }
+	})
+	for _, err := range errs {
 		if err != nil {
 			return err
 		}
