@@ -214,6 +214,12 @@ type KV struct {
 	Half bool
 }
 
+// First returns the cache of the first n positions, which lies in the same memory.
+func (c KV) First(n int) KV {
+	c.K, c.V = c.K.Slice(0, n), c.V.Slice(0, n)
+	return c
+}
+
 // Width returns the words of a row of n elements.
 func (c KV) Width(n int) int {
 	if c.Half {

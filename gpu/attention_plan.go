@@ -30,8 +30,8 @@ const (
 	// splitWorkgroups and tileWorkgroups are as many as keep a large device busy: four and two a multiprocessor of 132.
 	splitWorkgroups = 512
 	tileWorkgroups  = 256
-	// Positions of which two workgroups would save less time than a further dispatch takes.
-	directPositions = 128
+	// Positions that one workgroup gets through in less time than a further dispatch takes.
+	directPositions = 256
 )
 
 // attentionForce is what Options.AttentionVariant asks for; the zero value leaves the choice to planAttention.

@@ -24,7 +24,30 @@ type Decoder struct {
 	u           backend.Tensor // [1, places] random numbers, likewise
 	params      backend.Tensor // backend.DrawParams
 
-	again map[bool]func() // the step, recorded, by draw
+	at    int                 // position of the next step
+	again map[stepKind]func() // steps, recorded
+}
+
+// stepKind is what recorded steps differ in: the choice, and how much of the cache the attention is laid out for.
+type stepKind struct {
+	draw  bool
+	reach int // positions
+}
+
+// leastReach is the shortest part of a cache that steps are laid out for, and the next ones are each reachGrowth times as
+// long: a short text is not made to wait for what a long one needs.
+const (
+	leastReach  = 256
+	reachGrowth = 4
+)
+
+// reachOf returns for how many positions of ctx a step at position pos is laid out.
+func reachOf(pos, ctx int) int {
+	reach := leastReach
+	for reach <= pos && reach < ctx {
+		reach *= reachGrowth
+	}
+	return min(reach, ctx)
 }
 
 // Draws says how steps choose by chance.
@@ -40,7 +63,7 @@ func (s *State) NewDecoder() *Decoder {
 		s: s, id: s.alloc("next token", 1, 1), history: s.alloc("history", 1, s.ctx),
 		token: s.alloc("decoded token", 1, 1), pos: s.alloc("decoded position", 1, 1),
 		values: s.alloc("largest logits", places, k), ids: s.alloc("likeliest tokens", places, k),
-		u: s.alloc("random numbers", 1, places), params: s.alloc("draw parameters", 1, 4), again: map[bool]func(){},
+		u: s.alloc("random numbers", 1, places), params: s.alloc("draw parameters", 1, 4), again: map[stepKind]func(){},
 	}
 }
 
@@ -50,6 +73,7 @@ func (d *Decoder) Start(token int32, pos int, draws *Draws) {
 	be := d.s.be
 	be.UploadU32(d.token, []uint32{uint32(token)})
 	be.UploadU32(d.pos, []uint32{uint32(pos)})
+	d.at = pos
 	if d.draw = draws != nil; !d.draw {
 		return
 	}
@@ -64,13 +88,16 @@ func (d *Decoder) Start(token int32, pos int, draws *Draws) {
 // Step runs one token and puts the chosen next one in its place. Positions past the context do no harm, and nothing of
 // use.
 func (d *Decoder) Step() {
-	if again := d.again[d.draw]; again != nil {
+	kind := stepKind{d.draw, reachOf(d.at, d.s.ctx)}
+	d.at++
+	if again := d.again[kind]; again != nil {
 		again()
 		return
 	}
 	be := d.s.be
-	d.again[d.draw] = be.Record(func() {
+	d.again[kind] = be.Record(func() {
 		p := d.s.pass(1, 0, nil)
+		p.reach = kind.reach
 		p.tokens, p.pos = d.token, d.pos
 		p.forward()
 		logits := p.head(value{Tensor: d.s.h.Slice(0, 1), site: SiteResultNorm, layer: -1})

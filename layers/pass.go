@@ -12,6 +12,7 @@ type pass struct {
 	from   int            // position of the first
 	tokens backend.Tensor // [1, rows] u32
 	pos    backend.Tensor // [1, rows] u32
+	reach  int            // positions of the cache that attention is laid out for, those of these tokens among them
 	probe  Probe
 	log    *log
 
@@ -50,7 +51,7 @@ func (v value) as(site string, layer int) value { return value{v.Tensor, site, l
 func (s *State) pass(rows, from int, probe Probe) *pass {
 	return &pass{
 		s: s, be: s.be, m: s.m, rows: rows, from: from, tokens: s.tokens.View(0, 1, rows), pos: s.pos.View(0, 1, rows),
-		probe: probe, layer: -1,
+		reach: reachOf(from+rows-1, s.ctx), probe: probe, layer: -1,
 	}
 }
 

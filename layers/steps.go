@@ -72,7 +72,7 @@ func (p *pass) attend(b *Block, q, keys, values value) value {
 		Window: b.Window, Softcap: p.m.AttnSoftcap, Sinks: b.Sinks.T,
 	}
 	out := value{p.s.kqv.of(q.N).first(p.rows), SiteKQVOut, p.layer}
-	p.be.Attention(out.Tensor, q.Tensor, p.s.kv[p.layer], p.pos, shape)
+	p.be.Attention(out.Tensor, q.Tensor, p.s.kv[p.layer].First(p.reach), p.pos, shape)
 	if line := p.did(OpAttention, "attention", out, q, keys, values); line != nil {
 		line.HeadDim, line.Attn = shape.HeadDim, shape
 		if b.Sinks.Has {

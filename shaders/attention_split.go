@@ -27,12 +27,17 @@ const (
 	splitTeam    = 8
 )
 
+// splitHeld is how many fours of values a thread has on their way while keys are multiplied, at most: 16 vectors.
+const splitHeld = 4
+
 // Program implements Variant.
 func (v AttentionSplit) Program() Program {
 	p := Program{File: "attention_split.wgsl", Entry: "attention_split"}
 	p.Defines = fastDefines(v.HeadDim, v.Half, v.ExactHalves, v.Direct)
 	p.Defines["HEADS"] = strconv.Itoa(v.Heads) + "u"
-	p.Defines["BANDS"] = strconv.Itoa(bands(splitThreads, v.HeadDim/unitElements(v.Half))) + "u"
+	b := bands(splitThreads, v.HeadDim/unitElements(v.Half))
+	p.Defines["BANDS"] = strconv.Itoa(b) + "u"
+	p.Defines["HELD"] = strconv.Itoa(min(splitHeld, splitThreads/splitTeam/b)) + "u"
 	p.Bindings = attentionBindings(p.Defines, v.Sinks)
 	return p
 }

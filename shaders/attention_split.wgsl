@@ -36,10 +36,12 @@ const SCORERS: u32 = HEADS * TEAMS;            // threads that hold four scores 
 const LANE_ROW: u32 = SCORERS + 1u;            // one more, so that a team's threads write to different banks
 const QUERIES: u32 = HEADS * Q_ROW;
 const PARTIALS: u32 = TEAM * LANE_ROW;
+const BAND_ROW: u32 = BANDS * QUADS;           // a head's sums of values
+const SUMMED: u32 = (PARTIALS - 1u) / BAND_ROW; // heads whose sums of values are put together at a time, one at least
 
 // A vector in workgroup memory is written by one thread: WGSL lets a device write all of it for one component.
 var<workgroup> queries: array<vec4<f32>, QUERIES>;
-var<workgroup> partial: array<vec4<f32>, PARTIALS>; // [TEAM, HEADS, TEAMS] of four positions; at the end [BANDS, QUADS]
+var<workgroup> partial: array<vec4<f32>, PARTIALS>; // [TEAM, HEADS, TEAMS] of four positions; at the end [SUMMED, BANDS, QUADS]
 var<workgroup> weights: array<vec4<f32>, SCORERS>;  // [HEADS, TEAMS] of four positions
 var<workgroup> tops: array<f32, SCORERS>;           // of the tile's scores; at the end sums of weights
 var<workgroup> fades: array<f32, HEADS>;            // at the end the largest scores
@@ -51,6 +53,15 @@ fn top_of(head: u32) -> f32 {
         top = max(top, tops[head * TEAMS + i]);
     }
     return top;
+}
+
+// The sum of a head's weights, at the end.
+fn weights_of(head: u32) -> f32 {
+    var sum = 0.0;
+    for (var i = 0u; i < TEAMS; i = i + 1u) {
+        sum = sum + tops[head * TEAMS + i];
+    }
+    return sum;
 }
 
 @compute @workgroup_size(WG_SIZE)
@@ -118,6 +129,7 @@ fn attention_split(
 #endif
     var o: Values; // this thread's unit of each head's
     for (var tile = begin; tile < stop; tile = tile + TILE) {
+        let held = held_values(v0, v_row, tile, last, band); // on their way while keys are multiplied
         // The team's four positions lie a quarter of the tile apart; past the end they are the last again.
         let s = key_products(
             k0 + min(tile + team, last) * k_row, k0 + min(tile + team + TEAMS, last) * k_row,
@@ -149,7 +161,7 @@ fn attention_split(
         }
         workgroupBarrier();
         if (band < BANDS) {
-            o = add_values(faded(o), v0, v_row, tile, last, band);
+            o = add_values(faded(o), held, v0, v_row, tile, last, band);
         }
         // The next tile writes weights and fades two barriers from here.
     }
@@ -160,35 +172,42 @@ fn attention_split(
             fades[head] = top;
         }
     }
-    for (var h = 0u; h < heads; h = h + 1u) {
+    for (var h0 = 0u; h0 < heads; h0 = h0 + SUMMED) {
+        if (h0 > 0u) {
+            workgroupBarrier();
+        }
         if (band < BANDS) {
-            let at = band * QUADS + lid % UNITS * PIECES;
-            partial[at] = of_head(o.low, h);
+            for (var j = 0u; j < SUMMED; j = j + 1u) {
+                let at = j * BAND_ROW + band * QUADS + lid % UNITS * PIECES;
+                partial[at] = of_head(o.low, h0 + j);
 #ifdef HALF
-            partial[at + 1u] = of_head(o.high, h);
+                partial[at + 1u] = of_head(o.high, h0 + j);
 #endif
+            }
         }
         workgroupBarrier();
-        var total = 0.0;
-        for (var i = 0u; i < TEAMS; i = i + 1u) {
-            total = total + tops[h * TEAMS + i];
-        }
-        if (lid < QUADS) {
-            var v = partial[lid];
-            for (var j = 1u; j < BANDS; j = j + 1u) {
-                v = v + partial[j * QUADS + lid];
+        for (var i = lid; i < SUMMED * QUADS; i = i + WG_SIZE) {
+            let h = h0 + i / QUADS;
+            if (h >= heads) {
+                break;
+            }
+            let c = i % QUADS;
+            var v = vec4<f32>();
+            for (var j = 0u; j < BANDS; j = j + 1u) {
+                v = v + partial[i / QUADS * BAND_ROW + j * QUADS + c];
             }
 #ifdef DIRECT
-            let to = params.dst_off + row * params.dst_stride + (head0 + h) * HEAD_DIM + 4u * lid;
+            v = v / weights_of(h);
+            let to = params.dst_off + row * params.dst_stride + (head0 + h) * HEAD_DIM + 4u * c;
             for (var j = 0u; j < 4u; j = j + 1u) {
-                dst[to + j] = v[j] / total;
+                dst[to + j] = v[j];
             }
 #else
-            found[slot + h * slot_size + lid] = v;
-        } else if (lid == QUADS) {
-            found[slot + h * slot_size + QUADS] = vec4<f32>(fades[h], total, 0.0, 0.0);
+            found[slot + h * slot_size + c] = v;
+            if (c == 0u) {
+                found[slot + h * slot_size + QUADS] = vec4<f32>(fades[h], weights_of(h), 0.0, 0.0);
+            }
 #endif
         }
-        workgroupBarrier();
     }
 }
