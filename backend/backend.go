@@ -214,6 +214,22 @@ type KV struct {
 	Half bool
 }
 
+// leastReach is the shortest part of a cache that attention is laid out for, and the next ones are each reachGrowth
+// times as long: a short text does not wait for what a long one needs.
+const (
+	leastReach  = 256
+	reachGrowth = 4
+)
+
+// Reach returns how many positions of a cache of ctx attention is laid out for, if its last token is at position pos.
+func Reach(pos, ctx int) int {
+	reach := leastReach
+	for reach <= pos {
+		reach *= reachGrowth
+	}
+	return min(reach, ctx)
+}
+
 // First returns the cache of the first n positions, which lies in the same memory.
 func (c KV) First(n int) KV {
 	c.K, c.V = c.K.Slice(0, n), c.V.Slice(0, n)

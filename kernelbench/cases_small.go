@@ -8,7 +8,8 @@ import (
 	"cera/backend"
 )
 
-// AttentionShape is attention of rows tokens at the end of a number of positions, in a cache with room for Ctx.
+// AttentionShape is attention of rows tokens at the end of a number of positions, in a cache with room for Ctx, laid out
+// as in a model.
 type AttentionShape struct {
 	Rows, Positions, Ctx int
 	Heads, KV, HeadDim   int
@@ -55,7 +56,7 @@ func (s AttentionShape) Case() *Case {
 			if !q.Valid() {
 				q, y, pos = a.spread(s.Rows, width, 1), a.alloc(s.Rows, width), a.ids(at)
 			}
-			kv := a.cache(s.Ctx, s.Positions, s.KV*s.HeadDim, s.Half)
+			kv := a.cache(s.Ctx, s.Positions, s.KV*s.HeadDim, s.Half).First(backend.Reach(s.Positions-1, s.Ctx))
 			return func() { be.Attention(y, q, kv, pos, p) }
 		})
 	}

@@ -28,26 +28,10 @@ type Decoder struct {
 	again map[stepKind]func() // steps, recorded
 }
 
-// stepKind is what recorded steps differ in: the choice, and how much of the cache the attention is laid out for.
+// stepKind is what recorded steps differ in: the choice, and how much of the cache attention is laid out for.
 type stepKind struct {
 	draw  bool
 	reach int // positions
-}
-
-// leastReach is the shortest part of a cache that steps are laid out for, and the next ones are each reachGrowth times as
-// long: a short text is not made to wait for what a long one needs.
-const (
-	leastReach  = 256
-	reachGrowth = 4
-)
-
-// reachOf returns for how many positions of ctx a step at position pos is laid out.
-func reachOf(pos, ctx int) int {
-	reach := leastReach
-	for reach <= pos && reach < ctx {
-		reach *= reachGrowth
-	}
-	return min(reach, ctx)
 }
 
 // Draws says how steps choose by chance.
@@ -88,7 +72,7 @@ func (d *Decoder) Start(token int32, pos int, draws *Draws) {
 // Step runs one token and puts the chosen next one in its place. Positions past the context do no harm, and nothing of
 // use.
 func (d *Decoder) Step() {
-	kind := stepKind{d.draw, reachOf(d.at, d.s.ctx)}
+	kind := stepKind{d.draw, backend.Reach(d.at, d.s.ctx)}
 	d.at++
 	if again := d.again[kind]; again != nil {
 		again()

@@ -51,7 +51,7 @@ func (v value) as(site string, layer int) value { return value{v.Tensor, site, l
 func (s *State) pass(rows, from int, probe Probe) *pass {
 	return &pass{
 		s: s, be: s.be, m: s.m, rows: rows, from: from, tokens: s.tokens.View(0, 1, rows), pos: s.pos.View(0, 1, rows),
-		reach: reachOf(from+rows-1, s.ctx), probe: probe, layer: -1,
+		reach: backend.Reach(from+rows-1, s.ctx), probe: probe, layer: -1,
 	}
 }
 

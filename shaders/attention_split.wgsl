@@ -37,11 +37,11 @@ const LANE_ROW: u32 = SCORERS + 1u;            // one more, so that a team's thr
 const QUERIES: u32 = HEADS * Q_ROW;
 const PARTIALS: u32 = TEAM * LANE_ROW;
 const BAND_ROW: u32 = BANDS * QUADS;           // a head's sums of values
-const SUMMED: u32 = (PARTIALS - 1u) / BAND_ROW; // heads whose sums of values are put together at a time, one at least
+const SUMMED: u32 = PARTIALS / BAND_ROW;       // heads whose sums of values are put together at a time, at most
 
 // A vector in workgroup memory is written by one thread: WGSL lets a device write all of it for one component.
 var<workgroup> queries: array<vec4<f32>, QUERIES>;
-var<workgroup> partial: array<vec4<f32>, PARTIALS>; // [TEAM, HEADS, TEAMS] of four positions; at the end [SUMMED, BANDS, QUADS]
+var<workgroup> partial: array<vec4<f32>, PARTIALS>; // [TEAM, HEADS, TEAMS] of positions; at the end [SUMMED, BANDS, QUADS]
 var<workgroup> weights: array<vec4<f32>, SCORERS>;  // [HEADS, TEAMS] of four positions
 var<workgroup> tops: array<f32, SCORERS>;           // of the tile's scores; at the end sums of weights
 var<workgroup> fades: array<f32, HEADS>;            // at the end the largest scores
