@@ -198,10 +198,15 @@ func (p *planner) working(ctx int) int64 {
 	for _, s := range c.Shapes {
 		heads = max(heads, s.Heads)
 	}
-	rows := min(p.ubatch, ctx)
+	rows, m, n := min(p.ubatch, ctx), 0, 0
+	for _, s := range p.r.model.Slots() {
+		if s.Matrix != nil && s.Found {
+			m, n = max(m, s.Rows), max(n, s.N)
+		}
+	}
 	return h.WorkingBytes(gpu.Work{
 		Rows: rows, Positions: ctx, Heads: heads, HeadDim: c.HeadDim, ReadWords: max(c.Vocab, rows*c.Vocab, ctx), Vocab: c.Vocab,
-		Slots: rows * c.ExpertsUsed, Experts: c.Experts,
+		Slots: rows * c.ExpertsUsed, Experts: c.Experts, MatrixN: n, MatrixM: m,
 	})
 }
 

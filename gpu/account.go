@@ -20,4 +20,6 @@ type Work struct {
 	Vocab     int // logits whose largest are looked for
 	Slots     int // that Rows take of experts
 	Experts   int // that there are
+	MatrixN   int // of the matrices that Rows are multiplied with, the longest row
+	MatrixM   int // and the most rows
 }

@@ -28,6 +28,10 @@ func TestConformanceMatMul(t *testing.T) {
 	}{
 		{"packed, tiled", Options{Pack: PackAlways, MatVecRows: -1}, tuning{}, false, nil},
 		{"as in the file", Options{Pack: PackNever}, tuning{}, false, []string{"Embed", "MatMul", "ExpertMatMul"}},
+		{"in panels", Options{Pack: PackAlways, MatVecRows: -1}, tuning{matMul: matMulInPanels}, false, []string{"MatMul"}},
+		{"in panels, as in the file, guarded", Options{Pack: PackNever, MatVecRows: -1, Guard: true},
+			tuning{matMul: matMulInPanels, tile: shaders.Tile{Rows: 64, Cols: 32, Depth: 16}}, false, nil},
+		{"in panels, in parts", Options{Pack: PackAlways, MatVecRows: -1}, tuning{matMul: matMulInPanels, room: 200 * 1088, parts: 3}, false, nil},
 		{"other shapes", Options{Pack: PackAlways},
 			tuning{threads: 128, rows: 1, tile: shaders.Tile{Rows: 128, Cols: 32, Depth: 8}}, false,
 			[]string{"MatMul"}},

@@ -55,6 +55,7 @@ type Backend struct {
 	params    map[any]*buffer
 	groups    map[groupKey]*wgpu.BindGroup
 	interims  map[int]*buffer // what a step of an op leaves to the next, by the logarithm of the size
+	rooms     map[int]*buffer // of panels, by their words
 	halves    halfKind        // what the device makes of subnormal halves
 	pace      pace
 	submits   uint64 // so far

@@ -42,6 +42,10 @@ func (b *Backend) MatMul(dst, x backend.Tensor, weight backend.Weight) {
 			b.dispatch(op, shaders.MatVec{Format: w.format.String()}, p, p.Grid(), whole(k.buf), whole(s), whole(d))
 			continue
 		}
+		if n := b.panels(dst.Rows, w.n, k.hi-k.lo); n.rows > 0 {
+			b.matMulPanels(op, n, w, k, x, dst, s, d)
+			continue
+		}
 		v := shaders.MatMul{Format: w.format.String(), Packed: w.packing != nil, Tile: b.tile()}
 		binds := append(w.bindings(k), whole(s), whole(d))
 		for step := b.matMulRows(p, v.Tile); p.Rows > 0; {
@@ -126,6 +130,8 @@ type tuning struct {
 	threads, rows int // of a workgroup, and of each group of threads in it that shares rows
 	tile          shaders.Tile
 	experts       expertForm
+	matMul        matMulForm
+	room, parts   int // of panels, in words, and that their sums are split into
 }
 
 // tile chooses the tile of a product of many rows.

@@ -99,6 +99,8 @@ func workOf(params any, grid shaders.Grid) float64 {
 	switch p := params.(type) {
 	case shaders.MatMulParams:
 		return product(p.K, p.M, max(p.Rows, memoryBound))
+	case shaders.MatMulPanelParams:
+		return product(p.Depth, p.M, p.Rows)
 	case shaders.MatVecPackedParams:
 		return product(4, p.K4, p.M, max(p.Tokens, memoryBound))
 	case shaders.ExpertMatMulParams:

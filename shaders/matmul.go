@@ -1,6 +1,9 @@
 package shaders
 
-import "strconv"
+import (
+	"maps"
+	"strconv"
+)
 
 // MatMul selects the matrix product for many rows, tiled through workgroup memory.
 type MatMul struct {
@@ -21,15 +24,21 @@ func (t Tile) Threads() int { return t.Rows / 8 * (t.Cols / 8) }
 // Bytes returns the workgroup memory that it takes.
 func (t Tile) Bytes() int { return 4 * t.Depth * (t.Rows + t.Cols) }
 
+func (t Tile) defines() map[string]string {
+	defines := map[string]string{}
+	for name, n := range map[string]int{"TM": t.Rows, "TN": t.Cols, "DEPTH": t.Depth, "THREADS": t.Threads()} {
+		defines[name] = strconv.Itoa(n) + "u"
+	}
+	return defines
+}
+
 // Storage returns the workgroup memory it needs, in bytes.
 func (v MatMul) Storage() int { return v.Tile.Bytes() }
 
 // Program implements Variant.
 func (v MatMul) Program() Program {
 	defines := formatDefine(v.Format)
-	for name, n := range map[string]int{"TM": v.Tile.Rows, "TN": v.Tile.Cols, "DEPTH": v.Tile.Depth, "THREADS": v.Tile.Threads()} {
-		defines[name] = strconv.Itoa(n) + "u"
-	}
+	maps.Copy(defines, v.Tile.defines())
 	bindings := []Access{Read, Read, ReadWrite, Uniform} // w, x, dst, params
 	if v.Packed {
 		packedDefine(v.Format, defines)

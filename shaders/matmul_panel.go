@@ -1,0 +1,34 @@
+package shaders
+
+// MatMulPanel selects the matrix product for many rows of matrices in panels (Panel): of x as wide as the tile has rows, of w
+// as it has columns. The tile's depth is a multiple of a sixteenth of either.
+type MatMulPanel struct{ Tile Tile }
+
+// Storage returns the workgroup memory it needs, in bytes.
+func (v MatMulPanel) Storage() int { return v.Tile.Bytes() }
+
+// Program implements Variant.
+func (v MatMulPanel) Program() Program {
+	return Program{
+		File: "matmul_panel.wgsl", Entry: "matmul_panel", Defines: v.Tile.defines(),
+		Bindings: []Access{Read, Read, ReadWrite, Uniform}, // w, x, dst, params
+	}
+}
+
+// MatMulPanelParams: dst[r, o] = sum over k of x[r, k] * w[o, k] for every r < Rows and o < M. With Parts above 1 each of them
+// sums over Part elements, the last over those that are left, and dst is [Parts, Rows, M].
+type MatMulPanelParams struct {
+	Depth     uint32 // of the panels, a multiple of the tile's
+	M         uint32
+	Rows      uint32
+	DstOff    uint32 // [rows, m]
+	DstStride uint32
+	Part      uint32 // a multiple of the tile's depth
+	Parts     uint32
+	Pad0      uint32
+}
+
+// Grid returns the workgroups: one for each part of each tile of the output.
+func (v MatMulPanel) Grid(p MatMulPanelParams) Grid {
+	return Fold(ceilDiv(p.M, uint32(v.Tile.Cols)) * ceilDiv(p.Rows, uint32(v.Tile.Rows)) * int(p.Parts))
+}
