@@ -71,3 +71,17 @@ func (b *Backend) expertCols(p shaders.ExpertTileParams, t shaders.Tile) uint32 
 	tile := float64(p.K) * float64(p.Slots) * float64(t.Cols)
 	return uint32(min(max(1, b.pace.budget()/tile), 1<<16)) * u32(t.Cols)
 }
+
+// expertVec records the products of slots one by one. The operands are checked.
+func (b *Backend) expertVec(op string, w *weight, x, dst, ids backend.Tensor, xs, is, d *buffer) {
+	one := b.matVec(w, 1)
+	v := shaders.ExpertVec{Format: one.Format, Threads: one.Threads, Rows: one.Rows, ExactHalves: one.ExactHalves}
+	for _, k := range w.chunks {
+		p := shaders.ExpertVecParams{
+			Units: u32(w.units(x)), M: u32(dst.N), K4: u32(w.n / 4), Tokens: 1, XOff4: u32(x.Off / 4), XStride4: u32(x.Stride / 4),
+			DstOff: u32(dst.Off), DstStride: u32(dst.Stride), PerRow: u32(dst.Rows / x.Rows), IDOff: u32(ids.Off),
+			Experts: u32(w.rows / dst.N), RowLo: u32(k.lo), RowHi: u32(k.hi),
+		}
+		b.dispatch(op, v, p, v.Grid(p, dst.Rows), whole(k.buf), whole(k.scalesOrSelf()), whole(xs), whole(is), whole(d))
+	}
+}

@@ -85,6 +85,10 @@ func (b *Backend) ExpertMatMul(dst, x backend.Tensor, weight backend.Weight, ids
 		}, t, w, ids, s, is, d)
 		return
 	}
+	if w.units(x) > 0 && dst.Rows <= shaders.MaxGridDim {
+		b.expertVec(op, w, x, dst, ids, s, is, d)
+		return
+	}
 	v := shaders.ExpertMatMul{Format: w.format.String(), Packed: w.packing != nil}
 	for _, k := range w.chunks {
 		p := shaders.ExpertMatMulParams{

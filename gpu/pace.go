@@ -105,6 +105,8 @@ func workOf(params any, grid shaders.Grid) float64 {
 		return product(4, p.K4, p.M, max(p.Tokens, memoryBound))
 	case shaders.ExpertMatMulParams:
 		return product(p.K, p.M, p.Slots)
+	case shaders.ExpertVecParams:
+		return product(4, p.K4, p.M, grid.Z)
 	case shaders.ExpertTileParams:
 		return product(p.K, p.Cols, p.Slots)
 	case shaders.AttentionParams:

@@ -3,7 +3,7 @@
 // (units.tmpl), and add up what they found.
 //
 // PARTS: w is several matrices one under the other, whose outputs go to two or three places. GATED: it is two, gate and
-// up; act(gate) * up is written as well.
+// up; act(gate) * up is written as well. EXPERTS: every row of x has a matrix of its own (expert_vec.tmpl).
 #define WEIGHT w
 #define SCALES scales
 #include "common_decls.tmpl"
@@ -12,6 +12,9 @@
 #include "activation.tmpl"
 #endif
 
+#ifdef EXPERTS
+#include "expert_vec.tmpl"
+#else
 struct MatVecPackedParams {
     units: u32,
     m: u32,
@@ -43,14 +46,9 @@ struct MatVecPackedParams {
 @group(0) @binding(4) var<uniform> params: MatVecPackedParams;
 #endif
 
-const GROUPS: u32 = WG_SIZE / LANES; // of threads, with rows of their own
-const OWN: u32 = ROWS / GROUPS;      // rows of a group
-const OWN_SUMS: u32 = OWN * TOKENS;
-const SUMS: u32 = ROWS * TOKENS;
-const PARTIALS: u32 = SUMS * LANES;
-const TEAM: u32 = 8u; // threads that add up one sum's partials, in two steps
-
-var<workgroup> partial: array<f32, PARTIALS>;
+fn x_start() -> u32 {
+    return params.x_off4;
+}
 
 // The weight row that makes output r of the workgroup's. Rows past the last are the last again.
 fn weight_row(base: u32, r: u32) -> u32 {
@@ -60,12 +58,6 @@ fn weight_row(base: u32, r: u32) -> u32 {
     return params.row0 + min(base + r, params.m - 1u);
 #endif
 }
-
-#ifdef GATED
-const OUTPUTS: u32 = ROWS / 2u; // pairs of gate and up
-#else
-const OUTPUTS: u32 = ROWS;
-#endif
 
 fn write(t: u32, o: u32, value: f32) {
 #ifdef PARTS
@@ -81,6 +73,23 @@ fn write(t: u32, o: u32, value: f32) {
     dst[params.dst_off + t * params.dst_stride + o] = value;
 }
 
+#endif
+
+const GROUPS: u32 = WG_SIZE / LANES; // of threads, with rows of their own
+const OWN: u32 = ROWS / GROUPS;      // rows of a group
+const OWN_SUMS: u32 = OWN * TOKENS;
+const SUMS: u32 = ROWS * TOKENS;
+const PARTIALS: u32 = SUMS * LANES;
+const TEAM: u32 = 8u; // threads that add up one sum's partials, in two steps
+
+var<workgroup> partial: array<f32, PARTIALS>;
+
+#ifdef GATED
+const OUTPUTS: u32 = ROWS / 2u; // pairs of gate and up
+#else
+const OUTPUTS: u32 = ROWS;
+#endif
+
 @compute @workgroup_size(WG_SIZE)
 fn matvec_packed(
     @builtin(workgroup_id) wg: vec3<u32>,
@@ -91,6 +100,12 @@ fn matvec_packed(
     if (base >= params.m) {
         return;
     }
+#ifdef EXPERTS
+    if (!find_slot(wg.z, base, OUTPUTS, lid)) {
+        return;
+    }
+#endif
+    let x0 = x_start();
     var sums: array<f32, OWN_SUMS>;
     let lane = lid % LANES;
     let own = lid / LANES * OWN; // first of the group's rows
@@ -110,7 +125,7 @@ fn matvec_packed(
         }
 #ifdef ONE_TOKEN
         workgroupBarrier();
-        stage(params.x_off4, u0, params.k4, lid);
+        stage(x0, u0, params.k4, lid);
         workgroupBarrier();
         for (var h = 0u; h < UNITS / LANES; h = h + 1u) {
             let xs = staged(h * LANES + lane);
@@ -127,7 +142,7 @@ fn matvec_packed(
         for (var t = 0u; t < TOKENS; t = t + 1u) {
             workgroupBarrier();
             // Rows past the last are the last again.
-            stage(params.x_off4 + min(t, params.tokens - 1u) * params.x_stride4, u0, params.k4, lid);
+            stage(x0 + min(t, params.tokens - 1u) * params.x_stride4, u0, params.k4, lid);
             workgroupBarrier();
             let xs = staged(lane);
             for (var r = 0u; r < OWN; r = r + 1u) {
@@ -139,7 +154,7 @@ fn matvec_packed(
 #else
     for (var u = lid; u < params.units; u = u + WG_SIZE) {
 #ifdef ONE_TOKEN
-        let xs = with_sums(load_x(params.x_off4, u, params.k4));
+        let xs = with_sums(load_x(x0, u, params.k4));
         for (var r = 0u; r < OWN; r = r + 1u) {
             sums[r] = sums[r] + dot_unit(weight_row(base, r) * params.units + u, xs);
         }
@@ -148,7 +163,7 @@ fn matvec_packed(
             let w = load_w(weight_row(base, r) * params.units + u, u);
             for (var t = 0u; t < TOKENS; t = t + 1u) {
                 // Rows past the last are the last again.
-                let at = params.x_off4 + min(t, params.tokens - 1u) * params.x_stride4;
+                let at = x0 + min(t, params.tokens - 1u) * params.x_stride4;
                 let xs = load_x(at, u, params.k4);
                 sums[r * TOKENS + t] = sums[r * TOKENS + t] + dot_values(w, xs);
             }
