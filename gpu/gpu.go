@@ -64,7 +64,7 @@ type Options struct {
 type Pack uint8
 
 const (
-	PackAuto   Pack = iota // those whose rows waste little of their last group
+	PackAuto   Pack = iota // all, but in Q8_0 only rows that waste little of their last group
 	PackNever              //
 	PackAlways             // all of a format that has a packing
 )

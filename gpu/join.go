@@ -79,9 +79,12 @@ func (b *Backend) Join(ws ...backend.Weight) {
 	j.alive = len(j.weights)
 }
 
-// wholeRows tells whether the weight's rows fill whole words, so that others may follow.
+// wholeRows tells whether the weight's rows fill whole words, or groups, so that others may follow.
 func (w *weight) wholeRows() bool {
-	return w.packing != nil || w.format.RowBytes(w.n)%wordBytes == 0
+	if p := w.packing; p != nil {
+		return p.rowwise || w.rows*w.n%p.group == 0
+	}
+	return w.format.RowBytes(w.n)%wordBytes == 0
 }
 
 // joined returns whether weights are all of one joint, in its order.

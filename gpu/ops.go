@@ -46,7 +46,7 @@ func (b *Backend) Embed(dst backend.Tensor, table backend.Weight, tokens backend
 		p := shaders.EmbedParams{
 			N: u32(w.n), Rows: u32(dst.Rows), TokensOff: u32(tokens.Off),
 			DstOff: u32(dst.Off), DstStride: u32(dst.Stride), RowLo: u32(k.lo), RowHi: u32(k.hi),
-			Groups: u32(w.groups()),
+			RowUnits: u32(w.rowUnits()),
 		}
 		v := shaders.Embed{Format: w.format.String(), Packed: w.packing != nil}
 		b.dispatch(op, v, p, p.Grid(), append(w.bindings(k), whole(t), whole(d))...)

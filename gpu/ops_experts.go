@@ -81,7 +81,7 @@ func (b *Backend) ExpertMatMul(dst, x backend.Tensor, weight backend.Weight, ids
 		b.expertTiles(op, shaders.ExpertTileParams{
 			K: u32(w.n), M: u32(dst.N), Slots: u32(dst.Rows), PerRow: u32(dst.Rows / x.Rows),
 			XOff: u32(x.Off), XStride: u32(x.Stride), DstOff: u32(dst.Off), DstStride: u32(dst.Stride),
-			Experts: u32(experts), Groups: u32(w.groups()),
+			Experts: u32(experts), RowUnits: u32(w.rowUnits()),
 		}, t, w, ids, s, is, d)
 		return
 	}
@@ -95,7 +95,7 @@ func (b *Backend) ExpertMatMul(dst, x backend.Tensor, weight backend.Weight, ids
 			K: u32(w.n), M: u32(dst.N), Slots: u32(dst.Rows), PerRow: u32(dst.Rows / x.Rows),
 			XOff: u32(x.Off), XStride: u32(x.Stride),
 			DstOff: u32(dst.Off), DstStride: u32(dst.Stride), IDOff: u32(ids.Off), Experts: u32(experts),
-			RowLo: u32(k.lo), RowHi: u32(k.hi), Groups: u32(w.groups()),
+			RowLo: u32(k.lo), RowHi: u32(k.hi), RowUnits: u32(w.rowUnits()),
 		}
 		b.dispatch(op, v, p, p.Grid(), append(w.bindings(k), whole(s), whole(is), whole(d))...)
 	}

@@ -31,7 +31,7 @@ func TestExpertsOfSplitWeights(t *testing.T) {
 func expertsOfSplitWeights(t *testing.T, form expertForm) {
 	b := open(t, Options{})
 	b.tune.experts = form
-	const experts, m, k, slots, stride = 5, 7, 256, 12, 9
+	const experts, m, k, slots, stride = 5, 7, 768, 12, 9 // groups of packed weights begin inside of rows
 	ids := uploaded(b, "ids", []uint32{0, 4, 3, 3, experts, 1, 2, math.MaxUint32, 0, 4, 1, 2})
 	x := filled(t, b, "x", slots/3, k, func(r, i int) float32 { return noise(1, r, i) })
 	run := func(t *testing.T, f backend.Format, data []byte) ([]float32, *weight) {
@@ -61,7 +61,7 @@ func expertsOfSplitWeights(t *testing.T, form expertForm) {
 					t.Fatalf("slot %d: the gap after it was overwritten", s)
 				}
 			}
-			for _, rowsPer := range []int{1, 6, 7, 10, 34} {
+			for _, rowsPer := range []int{2, 6, 7, 10, 34} { // a group at least
 				b.maxWeight = int64(rowsPer*f.RowBytes(k)+3) &^ 3
 				got, w := run(t, f, data)
 				if !slices.Equal(got, want) {

@@ -36,7 +36,7 @@ func (b *Backend) MatMul(dst, x backend.Tensor, weight backend.Weight) {
 		}
 		p := shaders.MatMulParams{
 			K: u32(w.n), M: u32(k.hi - k.lo), Rows: u32(dst.Rows), XOff: u32(x.Off), XStride: u32(x.Stride),
-			DstOff: u32(dst.Off + k.lo), DstStride: u32(dst.Stride), Row0: u32(k.row0), Groups: u32(w.groups()),
+			DstOff: u32(dst.Off + k.lo), DstStride: u32(dst.Stride), Row0: u32(k.row0), RowUnits: u32(w.rowUnits()),
 		}
 		if few && w.packing == nil {
 			b.dispatch(op, shaders.MatVec{Format: w.format.String()}, p, p.Grid(), whole(k.buf), whole(s), whole(d))
@@ -82,7 +82,10 @@ func (w *weight) units(x backend.Tensor) int {
 		return 0
 	}
 	if w.packing != nil {
-		return w.groups() * shaders.PackedLanes
+		if w.packing.rowwise {
+			return w.rowUnits() * shaders.PackedLanes
+		}
+		return w.rowUnits()
 	}
 	switch {
 	case w.format == backend.F32:

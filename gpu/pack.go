@@ -11,7 +11,8 @@ import (
 
 // Packed weights. A row is cut into groups, and a group into 32 lanes, so that neighbouring threads read neighbouring
 // words; scales stand in a buffer of their own. The values are those of the file's encoding, only their places are
-// others. A row whose length is no whole number of groups ends in weights of scale 0.
+// others. Weights are cut into groups from the first row to the last, so that a group may have the end of one row and the
+// begin of the next; in Q8_0 every row begins with a group, and one of no whole number of them ends in weights of scale 0.
 //
 // Q8_0, groups of 512: a lane is a vec4<u32>, whose component c of lane l holds four weights from 128c + 4l on, a byte
 // each. Then neighbouring threads read neighbouring elements of x. Of its 8 words of scales, d of the block at 128c + 32b
@@ -38,14 +39,15 @@ import (
 
 // packing is how rows of one format are packed.
 type packing struct {
-	group  int // weights
-	quants int // words of a group's quants
-	scales int // words of a group's scales
-	pack   func(quants, scales []uint32, row []byte)
+	group   int  // weights
+	quants  int  // words of a group's quants
+	scales  int  // words of a group's scales
+	rowwise bool // rows begin with a group
+	pack    func(quants, scales []uint32, row []byte)
 }
 
 var packings = map[backend.Format]packing{
-	backend.Q8_0:   {512, 128, 8, packQ8_0},
+	backend.Q8_0:   {512, 128, 8, true, packQ8_0},
 	backend.Q4_0:   blocks(backend.Q4_0, packQ4_0),
 	backend.Q4_1:   blocks(backend.Q4_1, packQ4_1),
 	backend.Q5_0:   blocks(backend.Q5_0, packQ5_0),
@@ -65,7 +67,7 @@ var packings = map[backend.Format]packing{
 func blocks(f backend.Format, pack func(quants, scales []uint32, block []byte, lane int)) packing {
 	form, _ := shaders.FormOf(f.String())
 	q, s, lanes := form.QuantWords(), form.ScaleWords(), f.Block()*shaders.PackedLanes/shaders.PackedGroup
-	return packing{shaders.PackedGroup, q, s, func(quants, scales []uint32, row []byte) {
+	return packing{shaders.PackedGroup, q, s, false, func(quants, scales []uint32, row []byte) {
 		clear(quants)
 		clear(scales)
 		for lane := 0; len(row) > 0; lane, row = lane+lanes, row[f.BlockBytes():] {
@@ -75,17 +77,25 @@ func blocks(f backend.Format, pack func(quants, scales []uint32, block []byte, l
 	}}
 }
 
-// groups returns how many groups a row of n weights takes.
-func (p packing) groups(n int) int { return (n + p.group - 1) / p.group }
+// groups returns how many groups so many rows of n weights take.
+func (p packing) groups(rows, n int) int {
+	if !p.rowwise {
+		rows, n = 1, rows*n
+	}
+	return rows * ((n + p.group - 1) / p.group)
+}
 
 // partRows returns how many rows a part of a packed weight holds at most: its larger buffer within maxBytes, its words
 // within 32 bits.
 func (p packing) partRows(maxBytes int64, n int) int {
-	words := int64(p.groups(n) * p.quants)
-	return int(min(maxBytes/(words*wordBytes), math.MaxUint32/words))
+	groups := min(maxBytes/wordBytes, math.MaxUint32) / int64(p.quants)
+	if p.rowwise {
+		return int(groups) / p.groups(1, n)
+	}
+	return int(groups) * p.group / n
 }
 
 // takes tells whether rows of n weights are to be packed.
 func (k Pack) takes(p packing, n int) bool {
-	return k == PackAlways || k == PackAuto && p.groups(n)*p.group-n <= n/8
+	return k == PackAlways || k == PackAuto && (!p.rowwise || p.groups(1, n)*p.group-n <= n/8)
 }

@@ -9,7 +9,7 @@ import (
 	"cera/internal/cores"
 )
 
-// packed is rows of the file's encoding as groups of a packing, one row after the other. A group depends on the bytes of its own
+// packed is rows of the encoding in the file, or all as one, as groups of a packing, one row after the other. A group depends on the bytes of its own
 // weights alone, so that groups are packed in pieces of any size.
 type packed struct {
 	packing
@@ -20,7 +20,10 @@ type packed struct {
 }
 
 func (p packing) of(f backend.Format, data []byte, n int) packed {
-	return packed{p, data, f.RowBytes(n), p.groups(n), p.group / f.Block() * f.BlockBytes()}
+	if !p.rowwise {
+		n = len(data) / f.BlockBytes() * f.Block()
+	}
+	return packed{p, data, f.RowBytes(n), p.groups(1, n), p.group / f.Block() * f.BlockBytes()}
 }
 
 // count returns how many groups the rows have.

@@ -99,7 +99,7 @@ func (b *Backend) matMulPanels(op string, n panels, w *weight, k chunk, x, dst b
 		b.dispatch(op, ofX, p, ofX.Grid(p), whole(s), xs)
 		for o := k.lo; o < k.hi; o += n.cols {
 			q := shaders.PanelParams{
-				K: u32(w.n), Rows: u32(min(n.cols, k.hi-o)), Stride: u32(w.n), Row0: u32(k.row0 + o - k.lo), Groups: u32(w.groups()),
+				K: u32(w.n), Rows: u32(min(n.cols, k.hi-o)), Stride: u32(w.n), Row0: u32(k.row0 + o - k.lo), RowUnits: u32(w.rowUnits()),
 				Depth: u32(n.depth),
 			}
 			b.dispatch(op, ofW, q, ofW.Grid(q), append(w.bindings(k), ws)...)

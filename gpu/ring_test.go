@@ -30,7 +30,7 @@ func bufferWords(b *Backend, buf *buffer) ([]uint32, error) {
 	return wgpu.FromBytes[uint32](wgpu.ToBytes(out)), err
 }
 
-// checkStored compares the buffers of w with its data, or with each row of it packed by itself.
+// checkStored compares the buffers of w with its data, or with that packed at once.
 func checkStored(t *testing.T, b *Backend, w *weight, data []byte) {
 	t.Helper()
 	rowBytes := w.format.RowBytes(w.n)
@@ -40,11 +40,15 @@ func checkStored(t *testing.T, b *Backend, w *weight, data []byte) {
 		var scales []uint32
 		if p := w.packing; p != nil {
 			q, s := p.sizes()
-			want = make([]uint32, (c.hi-c.lo)*w.groups()*q/wordBytes)
-			scales = make([]uint32, (c.hi-c.lo)*w.groups()*s/wordBytes)
-			for r := range c.hi - c.lo {
-				each, eachScales := len(want)/(c.hi-c.lo), len(scales)/(c.hi-c.lo)
-				p.pack(want[r*each:(r+1)*each], scales[r*eachScales:(r+1)*eachScales], part[r*rowBytes:(r+1)*rowBytes])
+			groups := p.groups(c.hi-c.lo, w.n)
+			want, scales = make([]uint32, groups*q/wordBytes), make([]uint32, groups*s/wordBytes)
+			rows := 1 // that are packed by themselves
+			if p.rowwise {
+				rows = c.hi - c.lo
+			}
+			each, eachScales, eachBytes := len(want)/rows, len(scales)/rows, len(part)/rows
+			for r := range rows {
+				p.pack(want[r*each:(r+1)*each], scales[r*eachScales:(r+1)*eachScales], part[r*eachBytes:(r+1)*eachBytes])
 			}
 		}
 		if got, err := bufferWords(b, c.buf); err != nil || !slices.Equal(got, want) {
@@ -68,7 +72,7 @@ func firstOther(a, b []uint32) int {
 	return len(a)
 }
 
-// Weights of every format, of shapes that fit the ring in no way, arrive as they are, or as packing each row by itself makes
+// Weights of every format, of shapes that fit the ring in no way, arrive as they are, or as packing them at once makes
 // them, whatever the size of the ring: pieces begin and end inside of rows, and between weights.
 func TestRing(t *testing.T) {
 	for _, c := range []struct {

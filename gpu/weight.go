@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"cera/backend"
+	"cera/shaders"
 )
 
 // weight is a matrix on the device, split by rows where it is larger than the largest binding.
@@ -35,12 +36,16 @@ func (w *weight) Format() backend.Format { return w.format }
 func (w *weight) Rows() int              { return w.rows }
 func (w *weight) N() int                 { return w.n }
 
-// groups returns how many groups a packed row has, 0 for others.
-func (w *weight) groups() int {
-	if w.packing == nil {
+// rowUnits returns what kernels count of a packed row: units of 32 elements or, where rows begin with a group, groups; 0 for
+// others.
+func (w *weight) rowUnits() int {
+	switch {
+	case w.packing == nil:
 		return 0
+	case w.packing.rowwise:
+		return w.packing.groups(1, w.n)
 	}
-	return w.packing.groups(w.n)
+	return w.n / (w.packing.group / shaders.PackedLanes)
 }
 
 // bindings returns what a kernel reads of a part.
@@ -101,14 +106,14 @@ func (b *Backend) newChunk(w *weight, lo, hi int) error {
 	rows, c := hi-lo, chunk{lo: lo, hi: hi}
 	words := (rows*w.format.RowBytes(w.n) + wordBytes - 1) / wordBytes
 	if w.packing != nil {
-		words = rows * w.groups() * w.packing.quants
+		words = w.packing.groups(rows, w.n) * w.packing.quants
 	}
 	var err error
 	if c.buf, err = b.newBuffer(w.name, words, weightBuffer, storageUsage); err != nil {
 		return err
 	}
 	if w.packing != nil {
-		words = rows * w.groups() * w.packing.scales
+		words = w.packing.groups(rows, w.n) * w.packing.scales
 		if c.scales, err = b.newBuffer(w.name+" scales", words, weightBuffer, storageUsage); err != nil {
 			b.freeBuffer(c.buf)
 			return err

@@ -26,7 +26,7 @@ type EmbedParams struct {
 	DstStride uint32
 	RowLo     uint32 // first table row of this binding
 	RowHi     uint32 // one past its last
-	Groups    uint32 // of a packed row
+	RowUnits  uint32 // of a packed row: units of 32 elements, in Q8_0 groups of 512
 }
 
 // Grid returns the workgroups: one a token.

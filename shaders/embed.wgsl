@@ -18,7 +18,7 @@ struct EmbedParams {
     dst_stride: u32,
     row_lo: u32,
     row_hi: u32,
-    groups: u32,
+    row_units: u32,
 }
 
 @group(0) @binding(0) var<storage, read> table: array<u32>;
@@ -50,7 +50,7 @@ fn embed(
     let out = params.dst_off + row * params.dst_stride;
 #ifdef PACKED
     for (var i = lid; i < params.n; i = i + WG_SIZE) {
-        dst[out + i] = weight4(token - params.row_lo, params.groups, i / 4u)[i & 3u];
+        dst[out + i] = weight4(token - params.row_lo, params.row_units, i / 4u)[i & 3u];
     }
 #else
     let first = (token - params.row_lo) * params.n;

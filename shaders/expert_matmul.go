@@ -33,7 +33,7 @@ type ExpertMatMulParams struct {
 	Experts   uint32
 	RowLo     uint32 // first row of w of this binding
 	RowHi     uint32 // one past its last
-	Groups    uint32 // of a packed row
+	RowUnits  uint32 // of a packed row: units of 32 elements, in Q8_0 groups of 512
 	Pad0      uint32
 	Pad1      uint32
 	Pad2      uint32

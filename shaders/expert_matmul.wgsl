@@ -26,7 +26,7 @@ struct ExpertMatMulParams {
     experts: u32,
     row_lo: u32,
     row_hi: u32,
-    groups: u32,
+    row_units: u32,
     pad0: u32,
     pad1: u32,
     pad2: u32,
@@ -75,7 +75,7 @@ fn expert_matmul(
 #ifdef PACKED
         for (var k = 4u * lid; k < params.k; k = k + 4u * WG_SIZE) {
             let v = vec4<f32>(x[first + k], x[first + k + 1u], x[first + k + 2u], x[first + k + 3u]);
-            sum = sum + dot(v, weight4(row - params.row_lo, params.groups, k / 4u));
+            sum = sum + dot(v, weight4(row - params.row_lo, params.row_units, k / 4u));
         }
 #else
         for (var k = lid; k < params.k; k = k + WG_SIZE) {

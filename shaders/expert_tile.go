@@ -34,7 +34,7 @@ type ExpertTileParams struct {
 	Experts   uint32
 	RowLo     uint32 // first row of w of this binding
 	RowHi     uint32 // one past its last
-	Groups    uint32 // of a packed row
+	RowUnits  uint32 // of a packed row: units of 32 elements, in Q8_0 groups of 512
 	Col0      uint32 // first column of this dispatch
 	Cols      uint32 // of this dispatch
 	Tiles     uint32 // that the slots are cut into

@@ -84,8 +84,9 @@ fn w_quad(t: Tile, o: u32, k: u32) -> vec4<f32> {
     var v = vec4<f32>();
     if (o < t.cols) {
 #ifdef PACKED
-        // The last group of a row is filled up with zeros.
-        return weight4(t.w_row + o, params.groups, k / 4u);
+        if (k < params.k) {
+            return weight4(t.w_row + o, params.row_units, k / 4u);
+        }
 #else
         let at = (t.w_row + o) * params.k + k;
         if (k + 3u < params.k) {

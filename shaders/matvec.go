@@ -24,7 +24,7 @@ type MatMulParams struct {
 	DstOff    uint32 // includes the column of this binding's first weight row
 	DstStride uint32
 	Row0      uint32 // weight row of output 0 in this binding
-	Groups    uint32 // of a packed row
+	RowUnits  uint32 // of a packed row: units of 32 elements, in Q8_0 groups of 512
 	Pad0      uint32
 	Pad1      uint32
 	Pad2      uint32

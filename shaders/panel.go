@@ -24,14 +24,14 @@ func (v Panel) Program() Program {
 // PanelParams: element k of row r goes to dst[r/Width, k, r%Width] of [panels, Depth, Width], for every r < Rows and
 // k < K; elsewhere there are zeros. Offsets and strides are in elements.
 type PanelParams struct {
-	K      uint32 // row length of w
-	Rows   uint32
-	Off    uint32 // of w, where it is not packed
-	Stride uint32
-	Row0   uint32 // first row of w
-	Groups uint32 // of a packed row
-	Depth  uint32 // K or more, a multiple of 4
-	Pad0   uint32
+	K        uint32 // row length of w
+	Rows     uint32
+	Off      uint32 // of w, where it is not packed
+	Stride   uint32
+	Row0     uint32 // first row of w
+	RowUnits uint32 // of a packed row: units of 32 elements, in Q8_0 groups of 512
+	Depth    uint32 // K or more, a multiple of 4
+	Pad0     uint32
 }
 
 // panelDeep is how many elements of a row one workgroup copies.

@@ -17,7 +17,7 @@ struct PanelParams {
     off: u32,
     stride: u32,
     row0: u32,
-    groups: u32,
+    row_units: u32,
     depth: u32,
     pad0: u32,
 }
@@ -40,9 +40,8 @@ fn quad(r: u32, k: u32) -> vec4<f32> {
     var v = vec4<f32>();
     if (r < params.rows) {
 #ifdef PACKED
-        // The last group of a row is filled up with zeros.
         if (k < params.k) {
-            return weight4(params.row0 + r, params.groups, k / 4u);
+            return weight4(params.row0 + r, params.row_units, k / 4u);
         }
 #else
         let at = params.off + (params.row0 + r) * params.stride + k;
