@@ -5,8 +5,9 @@
 #define SCALES scales
 #include "common_decls.tmpl"
 #ifdef PACKED
-#include "decode_packed.tmpl"
+#include "packed_unit.tmpl"
 #else
+#define QUANTS u32
 #include "decode.tmpl"
 #endif
 
@@ -21,7 +22,7 @@ struct EmbedParams {
     row_units: u32,
 }
 
-@group(0) @binding(0) var<storage, read> table: array<u32>;
+@group(0) @binding(0) var<storage, read> table: array<QUANTS>;
 #ifdef PACKED
 @group(0) @binding(1) var<storage, read> scales: array<u32>;
 @group(0) @binding(2) var<storage, read> tokens: array<u32>;

@@ -8,8 +8,9 @@
 #define SCALES scales
 #include "common_decls.tmpl"
 #ifdef PACKED
-#include "decode_packed.tmpl"
+#include "packed_unit.tmpl"
 #else
+#define QUANTS u32
 #include "decode.tmpl"
 #endif
 
@@ -32,7 +33,7 @@ struct ExpertMatMulParams {
     pad2: u32,
 }
 
-@group(0) @binding(0) var<storage, read> w: array<u32>;
+@group(0) @binding(0) var<storage, read> w: array<QUANTS>;
 #ifdef PACKED
 @group(0) @binding(1) var<storage, read> scales: array<u32>;
 @group(0) @binding(2) var<storage, read> x: array<f32>;

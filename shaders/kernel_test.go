@@ -270,6 +270,8 @@ func TestGrids(t *testing.T) {
 		{"matmul, many tiles", MatMul{Tile: tile}.Grid(MatMulParams{M: 128256, Rows: 4096}), Grid{64128, 2, 1}},
 		{"matmul, nothing", MatMul{Tile: tile}.Grid(MatMulParams{M: 0, Rows: 9}), Grid{0, 1, 1}},
 		{"panels, ragged", Panel{Width: 64}.Grid(PanelParams{Rows: 65, Depth: 40}), Grid{4, 1, 1}},
+		{"packed panels", Panel{"Q4_0", true, 128}.Grid(PanelParams{Rows: 129, Depth: 1056}), Grid{18, 1, 1}},
+		{"packed panels of Q8_0", Panel{"Q8_0", true, 64}.Grid(PanelParams{Rows: 64, Depth: 1056}), Grid{12, 1, 1}},
 		{"panels of a vocabulary", Panel{Width: 128}.Grid(PanelParams{Rows: 128256, Depth: 4096}), Grid{64128, 2, 1}},
 		{"matmul in panels, ragged", MatMulPanel{tile}.Grid(MatMulPanelParams{M: 65, Rows: 129, Parts: 3}), Grid{18, 1, 1}},
 		{"packed matvec", MatVecPacked{Rows: 4}.Grid(MatVecPackedParams{M: 9}), Grid{3, 1, 1}},

@@ -82,6 +82,7 @@ func (f PackedForm) define(defines map[string]string) {
 // packedDefine selects the reader of a packed weight's elements.
 func packedDefine(format string, defines map[string]string) {
 	defines["PACKED"] = "1"
+	defines["QUANTS"] = "vec4<u32>"
 	if f, ok := FormOf(format); ok {
 		defines["BLOCKS"] = "1"
 		f.define(defines)

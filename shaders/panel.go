@@ -2,7 +2,7 @@ package shaders
 
 import "strconv"
 
-// Panel selects the copy of a matrix, decoded, to panels of Width rows each, a multiple of 32.
+// Panel selects the copy of a matrix, decoded, to panels of Width rows each: 32, 64 or 128.
 type Panel struct {
 	Format string
 	Packed bool
@@ -13,12 +13,16 @@ type Panel struct {
 func (v Panel) Program() Program {
 	defines := formatDefine(v.Format)
 	defines["WIDTH"] = strconv.Itoa(v.Width) + "u"
-	bindings := []Access{Read, ReadWrite, Uniform} // w, dst, params
 	if v.Packed {
 		packedDefine(v.Format, defines)
-		bindings = []Access{Read, Read, ReadWrite, Uniform} // w, scales, dst, params
+		return Program{
+			File: "panel_packed.wgsl", Entry: "panel_packed", Defines: defines,
+			Bindings: []Access{Read, Read, ReadWrite, Uniform}, // w, scales, dst, params
+		}
 	}
-	return Program{File: "panel.wgsl", Entry: "panel", Defines: defines, Bindings: bindings}
+	return Program{
+		File: "panel.wgsl", Entry: "panel", Defines: defines, Bindings: []Access{Read, ReadWrite, Uniform}, // w, dst, params
+	}
 }
 
 // PanelParams: element k of row r goes to dst[r/Width, k, r%Width] of [panels, Depth, Width], for every r < Rows and
@@ -34,12 +38,22 @@ type PanelParams struct {
 	Pad0     uint32
 }
 
-// panelDeep is how many elements of a row one workgroup copies.
-const panelDeep = 32
+const (
+	panelDeep    = 32  // elements of a row that a workgroup copies of a matrix that is not packed
+	panelThreads = 128 // of a workgroup, each of which copies a unit of four packed rows
+)
 
-// Grid returns the workgroups: one for each panel and panelDeep elements of its rows.
+// Grid returns the workgroups: one for each panel and stretch of its rows.
 func (v Panel) Grid(p PanelParams) Grid {
-	return Fold(ceilDiv(p.Rows, uint32(v.Width)) * ceilDiv(p.Depth, panelDeep))
+	across, deeps := ceilDiv(p.Rows, uint32(v.Width)), ceilDiv(p.Depth, panelDeep)
+	if v.Packed {
+		units := uint32(ceilDiv(p.Depth, PackedGroup/PackedLanes))
+		if _, ok := FormOf(v.Format); !ok { // Q8_0: 32 units make a group of 512
+			units = PackedLanes * uint32(ceilDiv(p.Depth, 512))
+		}
+		deeps = ceilDiv(units, uint32(panelThreads/(v.Width/4)))
+	}
+	return Fold(across * deeps)
 }
 
 // Words returns how many words the panels take.
