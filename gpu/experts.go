@@ -74,7 +74,7 @@ func (b *Backend) expertCols(p shaders.ExpertTileParams, t shaders.Tile) uint32 
 
 // expertVec records the products of slots one by one. The operands are checked.
 func (b *Backend) expertVec(op string, w *weight, x, dst, ids backend.Tensor, xs, is, d *buffer) {
-	one := b.matVec(w, 1)
+	one := b.matVec(w, 1, dst.N*dst.Rows)
 	v := shaders.ExpertVec{Format: one.Format, Threads: one.Threads, Rows: one.Rows, ExactHalves: one.ExactHalves}
 	for _, k := range w.chunks {
 		p := shaders.ExpertVecParams{

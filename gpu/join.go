@@ -125,7 +125,7 @@ func (b *Backend) MatMuls(dst []backend.Tensor, x backend.Tensor, ws []backend.W
 	if !c.ok() {
 		return
 	}
-	v := b.matVec(w[0], x.Rows)
+	v := b.matVec(w[0], x.Rows, w[0].rows+w[1].rows+w[2].rows)
 	v.Parts = true
 	p := fusedParams(w[0], x, dst)
 	p.M, p.First1, p.First2 = u32(w[0].rows+w[1].rows+w[2].rows), u32(w[0].rows), u32(w[0].rows+w[1].rows)
@@ -167,7 +167,7 @@ func (b *Backend) GatedMatMul(dst, gate, up, x backend.Tensor, wGate, wUp backen
 	if !c.ok() {
 		return
 	}
-	v := b.matVec(g, x.Rows)
+	v := b.matVec(g, x.Rows, 2*g.rows)
 	v.Act, v.Rows = name, max(2, v.Rows/2*2)
 	p := fusedParams(g, x, out)
 	p.M, p.First1 = u32(g.rows), u32(g.rows)

@@ -29,7 +29,7 @@ func (b *Backend) MatMul(dst, x backend.Tensor, weight backend.Weight) {
 	few := dst.Rows <= b.matVecRows
 	for _, k := range w.chunks {
 		if few && w.units(x) > 0 {
-			v := b.matVec(w, dst.Rows)
+			v := b.matVec(w, dst.Rows, k.hi-k.lo)
 			p := matVecParams(w, k, x, dst)
 			b.dispatch(op, v, p, v.Grid(p), whole(k.buf), whole(k.scalesOrSelf()), whole(s), whole(d))
 			continue
@@ -104,20 +104,26 @@ func (c chunk) scalesOrSelf() *buffer {
 	return c.buf
 }
 
-// matVec chooses the variant of the matrix-vector kernel for so many rows of x.
-func (b *Backend) matVec(w *weight, rows int) shaders.MatVecPacked {
+// matVec chooses the variant of the matrix-vector kernel for so many rows of x and weight rows.
+func (b *Backend) matVec(w *weight, rows, outputs int) shaders.MatVecPacked {
 	v := shaders.MatVecPacked{Format: w.format.String(), Threads: 64, Rows: 2, Tokens: 1,
 		ExactHalves: b.flushesHalves("MatMul")}
 	for v.Tokens < rows {
 		v.Tokens *= 2
 	}
-	if v.Blocks() {
+	most := max(shaders.PackedLanes, min(128, b.limits.Invocations/shaders.PackedLanes*shaders.PackedLanes))
+	switch {
+	case v.Blocks():
 		own := 4 // rows of each group of threads
-		v.Threads = max(shaders.PackedLanes, min(128, b.limits.Invocations/shaders.PackedLanes*shaders.PackedLanes))
-		if v.Tokens > 1 {
+		if v.Tokens > 1 || outputs < 4096 {
 			own = 2
 		}
-		v.Rows = own * v.Threads / shaders.PackedLanes
+		v.Threads, v.Rows = most, own*most/shaders.PackedLanes
+	case w.format == backend.Q8_0 && v.Tokens == 1:
+		v.Threads = most
+		if outputs >= 8192 { // as many workgroups as a large device wants, so that a thread may have more of a row
+			v.Threads = shaders.PackedLanes
+		}
 	}
 	if b.tune.threads > 0 && (v.Tokens == 1 || b.tune.rows <= 2) {
 		v.Threads, v.Rows = b.tune.threads, b.tune.rows

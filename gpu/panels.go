@@ -11,14 +11,11 @@ import (
 type matMulForm uint8
 
 const (
-	matMulByShape  matMulForm = iota
-	matMulDecoding            // the kernel decodes weights while it fills its tiles, once for each tile of rows
-	matMulInPanels            // x and weights are decoded once to panels, of which tiles are filled as they come
+	matMulInPanels matMulForm = iota // x and weights are decoded once to panels, of which tiles are filled as they come
+	matMulDecoding                   // the kernel decodes weights while it fills its tiles, once for each tile of rows
 )
 
 const (
-	// panelRows is from how many rows of x on weights are decoded to panels.
-	panelRows = 32
 	// panelWorkgroups is how many workgroups keep a large GPU busy: where there are fewer tiles, their sums are split.
 	panelWorkgroups = 256
 	// minSplit is how many steps of the tile's depth a split has at least.
@@ -35,16 +32,17 @@ type panels struct {
 	room  int // in words, of the panels
 }
 
-// panels returns how a product of so many rows of n elements runs in panels; one without rows does not.
+// panels returns how a product of so many rows of n elements runs in panels; one without rows does not, as there is no room
+// for a tile of rows so long.
 func (b *Backend) panels(rows, n, cols int) panels {
-	form := b.tune.matMul
-	if form == matMulByShape && rows >= panelRows {
-		form = matMulInPanels
-	}
-	if form != matMulInPanels {
+	if b.tune.matMul == matMulDecoding {
 		return panels{}
 	}
-	t := b.fitted(shaders.Tile{Rows: 64, Cols: 128, Depth: 8}, 0)
+	t := shaders.Tile{Rows: 64, Cols: 128, Depth: 8}
+	if rows <= 32 {
+		t.Rows = 32
+	}
+	t = b.fitted(t, 0)
 	rows, cols = roundUp(rows, t.Rows), roundUp(cols, t.Cols)
 	p := panels{tile: t, depth: roundUp(n, t.Depth)}
 	p.room = b.panelRoom((rows + cols) * p.depth)
