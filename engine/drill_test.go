@@ -93,8 +93,8 @@ type kernelFault struct {
 const barrier = "workgroupBarrier();"
 
 var kernelFaults = []kernelFault{
-	{"barrier missing before a tile of a product is read", "matmul_tile.wgsl", barrier, 0, "Qcur-0"},
-	{"barrier missing before a tile of a product is overwritten", "matmul_tile.wgsl", barrier, 1, "Qcur-0"},
+	{"barrier missing before a tile of a product is read", "matmul_panel.wgsl", barrier, 0, "Qcur-0"},
+	{"barrier missing before a tile of a product is overwritten", "matmul_panel.wgsl", barrier, 1, "Qcur-0"},
 	{"sum of squares taken for their mean, in the kernel", "inv_rms.tmpl", " / f32(n) + eps", 0, "attn_norm-0"},
 }
 

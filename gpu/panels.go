@@ -60,7 +60,7 @@ func (b *Backend) panels(rows, n, cols int) panels {
 	if b.tune.parts > 0 {
 		p.parts = b.tune.parts
 	}
-	p.parts = max(1, min(p.parts, sumRoom/(p.rows*p.cols)))
+	p.parts = max(1, min(p.parts, b.sumWords()/(p.rows*p.cols)))
 	return p
 }
 
@@ -113,7 +113,7 @@ func (b *Backend) matMulPanels(op string, n panels, w *weight, k chunk, x, dst b
 			t.Parts = (t.Depth + t.Part - 1) / t.Part
 			sum := shaders.MatMulSumParams{M: t.M, Rows: t.Rows, Parts: t.Parts, DstOff: t.DstOff, DstStride: t.DstStride}
 			t.DstOff, t.DstStride = 0, t.M
-			sums, err := b.interim(sumRoom)
+			sums, err := b.interim(b.sumWords())
 			if err != nil {
 				b.fail(op, err)
 				return
@@ -133,15 +133,23 @@ const (
 	sumRoom   = panelWorkgroups * 64 * 128 // of the sums of splits, in words
 )
 
+// roomLimit is how many words a buffer that is bound holds at most.
+func (b *Backend) roomLimit() int {
+	return int(min(b.limits.MaxBinding/wordBytes, b.limits.MaxBuffer/wordBytes-guardWords))
+}
+
+// sumWords returns how many words the sums of splits get.
+func (b *Backend) sumWords() int { return min(sumRoom, b.roomLimit()) }
+
 // panelRoom returns how much room a product gets whose panels have so many words in all.
 func (b *Backend) panelRoom(words int) int {
 	switch {
 	case b.tune.room > 0:
 		return b.tune.room
 	case words <= smallRoom:
-		return smallRoom
+		return min(smallRoom, b.roomLimit())
 	}
-	return int(min(largeRoom, b.limits.MaxBinding/wordBytes, b.limits.MaxBuffer/wordBytes-guardWords))
+	return min(largeRoom, b.roomLimit())
 }
 
 // roomOf returns the buffer of so many words.
@@ -166,10 +174,10 @@ func (b *Backend) panelBytes(rows, n, cols int) int64 {
 	switch room {
 	case 0:
 		return 0
-	case smallRoom:
-		return (smallRoom + sumRoom) * wordBytes
+	case min(smallRoom, b.roomLimit()):
+		return int64(room+b.sumWords()) * wordBytes
 	}
-	return int64(smallRoom+room+sumRoom) * wordBytes
+	return int64(smallRoom+room+b.sumWords()) * wordBytes
 }
 
 // words binds n words of a buffer.

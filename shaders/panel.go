@@ -39,8 +39,8 @@ type PanelParams struct {
 }
 
 const (
-	panelDeep    = 32  // elements of a row that a workgroup copies of a matrix that is not packed
-	panelThreads = 128 // of a workgroup, each of which copies a unit of four packed rows
+	panelDeep  = 32  // elements of a row that a workgroup copies of a matrix that is not packed
+	panelUnits = 128 // of four rows each that a workgroup copies of a packed one
 )
 
 // Grid returns the workgroups: one for each panel and stretch of its rows.
@@ -51,7 +51,7 @@ func (v Panel) Grid(p PanelParams) Grid {
 		if _, ok := FormOf(v.Format); !ok { // Q8_0: 32 units make a group of 512
 			units = PackedLanes * uint32(ceilDiv(p.Depth, 512))
 		}
-		deeps = ceilDiv(units, uint32(panelThreads/(v.Width/4)))
+		deeps = ceilDiv(units, uint32(panelUnits/(v.Width/4)))
 	}
 	return Fold(across * deeps)
 }

@@ -13,7 +13,7 @@
 @group(0) @binding(2) var<storage, read_write> dst: array<vec4<f32>>;
 @group(0) @binding(3) var<uniform> params: PanelParams;
 
-const DEEP: u32 = WG_SIZE / ACROSS; // units of a row that a workgroup copies
+const DEEP: u32 = 128u / ACROSS; // units of a row that a workgroup copies
 
 // Four j of a unit, zeros where there is no such row or element.
 fn four_of(u: PackedUnit, j: u32, k: u32, r: u32) -> vec4<f32> {
@@ -32,16 +32,18 @@ fn panel_packed(
     if (p * WIDTH >= params.rows) {
         return;
     }
-    let four = lid % ACROSS;
-    let r = p * WIDTH + 4u * four;
-    let unit = id % deeps * DEEP + lid / ACROSS;
     let last = params.rows - 1u;
-    let a = row_unit(params.row0 + min(r, last), params.row_units, unit);
-    let b = row_unit(params.row0 + min(r + 1u, last), params.row_units, unit);
-    let c = row_unit(params.row0 + min(r + 2u, last), params.row_units, unit);
-    let d = row_unit(params.row0 + min(r + 3u, last), params.row_units, unit);
-    for (var j = 0u; j < UNIT_FOURS; j = j + 1u) {
-        let k = unit_element(unit, j);
-        put(p, four, k, four_of(a, j, k, r), four_of(b, j, k, r + 1u), four_of(c, j, k, r + 2u), four_of(d, j, k, r + 3u));
+    for (var i = lid; i < ACROSS * DEEP; i = i + WG_SIZE) {
+        let four = i % ACROSS;
+        let r = p * WIDTH + 4u * four;
+        let unit = id % deeps * DEEP + i / ACROSS;
+        let a = row_unit(params.row0 + min(r, last), params.row_units, unit);
+        let b = row_unit(params.row0 + min(r + 1u, last), params.row_units, unit);
+        let c = row_unit(params.row0 + min(r + 2u, last), params.row_units, unit);
+        let d = row_unit(params.row0 + min(r + 3u, last), params.row_units, unit);
+        for (var j = 0u; j < UNIT_FOURS; j = j + 1u) {
+            let k = unit_element(unit, j);
+            put(p, four, k, four_of(a, j, k, r), four_of(b, j, k, r + 1u), four_of(c, j, k, r + 2u), four_of(d, j, k, r + 3u));
+        }
     }
 }
