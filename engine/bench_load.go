@@ -13,13 +13,13 @@ type LoadResult struct {
 	Bytes      int64   `json:"bytes"`               // of the tensors that were loaded, as in the file
 	Upload     float64 `json:"upload_seconds"`      // from the first of them to all being on the device, and the cache beside them
 	Rate       float64 `json:"gb_per_s"`            // Bytes in Upload, in 10^9 bytes a second
-	Open       float64 `json:"open_seconds"`        // that, and before it: the file, the device, the plan
+	Open       float64 `json:"open_seconds"`        // that, and besides: the file, the device, the plan, kernels
 	FirstToken float64 `json:"first_token_seconds"` // from the begin of opening to the first token after a prompt of eight
 }
 
-// took notes when it was ready, now.
-func (r *LoadResult) took(began, upload time.Time) {
-	r.Open, r.Upload = time.Since(began).Seconds(), time.Since(upload).Seconds()
+// took notes that the weights are there, now.
+func (r *LoadResult) took(upload time.Time) {
+	r.Upload = time.Since(upload).Seconds()
 	r.Rate = float64(r.Bytes) / r.Upload / 1e9
 }
 

@@ -192,8 +192,31 @@ func start(ctx context.Context, f *gguf.File, r *Resolved, be backend.Backend, o
 		e.model.Close(be)
 		return nil, deviceError(fmt.Errorf("%s: %w", f.Path, err))
 	}
-	e.loaded.took(began, upload)
+	e.loaded.took(upload)
+	if !be.Info().Software { // where kernels run on the processor, compiling more of them than are used is no gain
+		e.Prepare(ctx)
+	}
+	e.loaded.Open = time.Since(began).Seconds()
 	return e, nil
+}
+
+// preparer is a backend that compiles kernels beforehand.
+type preparer interface{ Prepare(f func()) }
+
+// Prepare compiles the kernels of a prompt and of greedy decoding, on all cores, where the backend compiles any: the first run would
+// compile one after the other. Loading a model onto a GPU does so by itself.
+func (e *Engine) Prepare(ctx context.Context) {
+	p, ok := e.be.(preparer)
+	if !ok {
+		return
+	}
+	p.Prepare(func() {
+		for _, n := range []int{e.main.state.UBatch(), firstPrompt} {
+			// What is computed, and errors of that, are nothing: no op runs.
+			_, _ = e.Greedy(ctx, DefaultTokens(e.model.Vocab, min(n, e.main.Ctx()-1)), 1)
+			e.Reset()
+		}
+	})
 }
 
 // Close releases the model, its sessions, its device and its file. What still runs on a session ends with ErrClosed.

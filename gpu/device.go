@@ -57,6 +57,7 @@ type Backend struct {
 	interims  map[int]*buffer // what a step of an op leaves to the next, by the logarithm of the size
 	rooms     map[int]*buffer // of panels, by their words
 	halves    halfKind        // what the device makes of subnormal halves
+	preparing *preparing      // of the Prepare that runs, or nil
 	pace      pace
 	submits   uint64 // so far
 	commands  uint64 // so far

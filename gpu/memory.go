@@ -155,7 +155,7 @@ func (b *Backend) upload(op string, t backend.Tensor, words int, data []byte) {
 	if c.err == nil && words != t.Rows*t.N {
 		c.fail("data: found %d values, expected %d for %s", words, t.Rows*t.N, describeTensor(t))
 	}
-	if !c.ok() || words == 0 {
+	if !c.ok() || words == 0 || b.preparing != nil {
 		return
 	}
 	b.submit(op) // a write goes ahead of everything that is not submitted yet

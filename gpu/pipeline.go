@@ -31,6 +31,15 @@ func (b *Backend) pipeline(v shaders.Variant) (*pipeline, error) {
 	if p, ok := b.pipelines[v]; ok {
 		return p, nil
 	}
+	p, err := b.makePipeline(v)
+	if err == nil {
+		b.pipelines[v] = p
+	}
+	return p, err
+}
+
+// makePipeline compiles v. It may run on several goroutines at a time.
+func (b *Backend) makePipeline(v shaders.Variant) (*pipeline, error) {
 	prog, depth := v.Program().Fit(b.maxThreads)
 	src, err := shaders.Source(prog)
 	if b.templates != nil {
@@ -47,7 +56,6 @@ func (b *Backend) pipeline(v shaders.Variant) (*pipeline, error) {
 		return nil, fmt.Errorf("kernel %s, entry point %s: %s", prog.File, prog.Entry, src.Explain(err.Error()))
 	}
 	p.depth = depth
-	b.pipelines[v] = p
 	return p, nil
 }
 

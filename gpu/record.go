@@ -88,6 +88,10 @@ func (b *Backend) dispatch(op string, v shaders.Variant, params any, grid shader
 }
 
 func (b *Backend) record(op string, v shaders.Variant, params any, grid shaders.Grid, binds []binding) error {
+	if b.preparing != nil {
+		b.preparing.add(v)
+		return nil
+	}
 	pipe, err := b.pipeline(v)
 	if err != nil {
 		return err
@@ -162,6 +166,9 @@ func (b *Backend) clearWords(op string, buf *buffer, off, n int) {
 
 // transfer records a command that is no dispatch.
 func (b *Backend) transfer(s *step) {
+	if b.preparing != nil {
+		return
+	}
 	b.taped(*s)
 	if err := b.encodeTransfer(s); err != nil {
 		b.fail(s.op, err)
