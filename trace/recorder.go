@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"slices"
 
 	"cera/backend"
 )
@@ -11,6 +12,7 @@ import (
 type Recorder struct {
 	be      backend.Backend
 	want    func(site string) bool
+	slabs   []backend.Tensor         // what captures lie in
 	pending []capture                // of the chunk, in order
 	free    map[[2]int][]capture     // captures to use again, by shape
 	weights map[string]weightCapture // by norm site
@@ -64,15 +66,31 @@ func (r *Recorder) Norm(site string, w backend.Tensor) {
 	delete(r.host, site)
 }
 
-// take returns device memory of a shape.
+// slabBytes is how much memory captures of one shape are given at a time: what lies together is read together.
+const slabBytes = 16 << 20
+
+// take returns device memory of a shape. Captures that are taken one after the other lie so, for the most part.
 func (r *Recorder) take(rows, n int) capture {
 	key := [2]int{rows, n}
-	if list := r.free[key]; len(list) > 0 {
-		c := list[len(list)-1]
-		r.free[key] = list[:len(list)-1]
-		return c
+	if len(r.free[key]) == 0 {
+		most := int64(slabBytes)
+		if limit := r.be.Info().MaxBytes; limit > 0 {
+			most = min(most, limit)
+		}
+		count := int(max(1, min(16, most/(4*int64(rows)*int64(n)))))
+		slab := r.be.Alloc("capture", count*rows, n)
+		if !slab.Valid() {
+			return capture{}
+		}
+		r.slabs = append(r.slabs, slab)
+		for i := count - 1; i >= 0; i-- {
+			r.release(capture{t: slab.Slice(i*rows, (i+1)*rows)})
+		}
 	}
-	return capture{t: r.be.Alloc("capture", rows, n)}
+	list := r.free[key]
+	c := list[len(list)-1]
+	r.free[key] = list[:len(list)-1]
+	return c
 }
 
 // release makes a capture's memory ready for another. Memory that could not be had is nothing to keep.
@@ -92,19 +110,25 @@ type Sink interface {
 // that it did not move are lost.
 func (r *Recorder) Collect(tr Sink) error {
 	defer func() {
-		for _, c := range r.pending {
+		for _, c := range slices.Backward(r.pending) {
 			r.release(c)
 		}
 		r.pending = r.pending[:0]
 	}()
-	for _, c := range r.pending {
-		data := make([]float32, c.t.Rows*c.t.N)
-		if err := r.be.Read(data, c.t); err != nil {
-			return fmt.Errorf("site %s: %w", c.site, err)
+	for left := r.pending; len(left) > 0; {
+		together, t := run(left)
+		data := make([]float32, t.Rows*t.N)
+		if err := r.be.Read(data, t); err != nil {
+			return fmt.Errorf("site %s: %w", left[0].site, err)
 		}
-		if err := tr.Append(c.site, c.t.Rows, c.t.N, data); err != nil {
-			return err
+		for _, c := range left[:together] {
+			size := c.t.Rows * c.t.N
+			if err := tr.Append(c.site, c.t.Rows, c.t.N, data[:size:size]); err != nil {
+				return err
+			}
+			data = data[size:]
 		}
+		left = left[together:]
 	}
 	for site, w := range r.weights {
 		if r.host[site] != nil {
@@ -119,21 +143,26 @@ func (r *Recorder) Collect(tr Sink) error {
 	return nil
 }
 
+// run returns how many of the first captures lie one after the other, and all of these as one tensor.
+func run(list []capture) (int, backend.Tensor) {
+	t, n := list[0].t, 1
+	for ; n < len(list); n++ {
+		c := list[n].t
+		if c.Buf != t.Buf || c.N != t.N || c.Stride != t.Stride || c.Off != t.Off+t.Rows*t.Stride {
+			break
+		}
+		t.Rows += c.Rows
+	}
+	return n, t
+}
+
 // Weights returns the weights of the norms as read back from the device, by norm site. The map is the recorder's own.
 func (r *Recorder) Weights() map[string][]float32 { return r.host }
 
 // Close releases the recorder's memory on the device.
 func (r *Recorder) Close() {
-	for _, c := range r.pending {
-		r.be.Free(c.t)
+	for _, slab := range r.slabs {
+		r.be.Free(slab)
 	}
-	for _, list := range r.free {
-		for _, c := range list {
-			r.be.Free(c.t)
-		}
-	}
-	for _, w := range r.weights {
-		r.be.Free(w.copy)
-	}
-	r.pending, r.free, r.weights = nil, nil, nil
+	r.slabs, r.pending, r.free, r.weights = nil, nil, nil, nil
 }
