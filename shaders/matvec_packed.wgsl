@@ -110,7 +110,7 @@ fn matvec_packed(
     let lane = lid % LANES;
     let own = lid / LANES * OWN; // first of the group's rows
 #if defined(BLOCKS)
-#ifdef BY_LEVEL
+#ifdef LOOKED_UP
     fill_levels(lid);
     workgroupBarrier();
 #endif
