@@ -64,7 +64,7 @@ type Options struct {
 type Pack uint8
 
 const (
-	PackAuto   Pack = iota // all, but in Q8_0 only rows that waste little of their last group
+	PackAuto   Pack = iota // all, but in Q8_0 only rows that leave less than a quarter of their groups empty
 	PackNever              //
 	PackAlways             // all of a format that has a packing
 )

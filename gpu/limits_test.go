@@ -156,6 +156,7 @@ func TestLimitsAreNamed(t *testing.T) {
 func TestTinyBindings(t *testing.T) {
 	one := open(t, Options{})
 	tiny := open(t, Options{Limits: Limits{MaxBinding: 16 << 10, MaxBuffer: 16 << 10}})
+	one.tune.parts, tiny.tune.parts = 1, 1 // how sums are split follows from the room
 	for _, f := range []backend.Format{backend.F32, backend.F16, backend.Q8_0, backend.Q4_K} {
 		n := max(64, f.Block())
 		const rows, batch = 300, 5
