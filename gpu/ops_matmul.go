@@ -42,7 +42,7 @@ func (b *Backend) MatMul(dst, x backend.Tensor, weight backend.Weight) {
 			b.dispatch(op, shaders.MatVec{Format: w.format.String()}, p, p.Grid(), whole(k.buf), whole(s), whole(d))
 			continue
 		}
-		if n := b.panels(dst.Rows, w.n, k.hi-k.lo); n.rows > 0 {
+		if n := b.panels(dst.Rows, w.n, w.rows, k.hi-k.lo); n.rows > 0 {
 			b.matMulPanels(op, n, w, k, x, dst, s, d)
 			continue
 		}

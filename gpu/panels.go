@@ -32,9 +32,11 @@ type panels struct {
 	room  int // in words, of the panels
 }
 
-// panels returns how a product of so many rows of n elements runs in panels; one without rows does not, as there is no room
-// for a tile of rows so long.
-func (b *Backend) panels(rows, n, cols int) panels {
+// panels returns how a product of so many rows of n elements with a matrix of so many rows runs in panels, or with a part of
+// it; one without rows does not, as there is no room for a tile of rows so long. How sums are split follows from the shape of the whole
+// product alone, and not from the room, nor from what was measured of the device: so that a product gives the same bits
+// each time.
+func (b *Backend) panels(rows, n, matrix, part int) panels {
 	if b.tune.matMul == matMulDecoding {
 		return panels{}
 	}
@@ -43,7 +45,7 @@ func (b *Backend) panels(rows, n, cols int) panels {
 		t.Rows = 32
 	}
 	t = b.fitted(t, 0)
-	rows, cols = roundUp(rows, t.Rows), roundUp(cols, t.Cols)
+	rows, cols := roundUp(rows, t.Rows), roundUp(part, t.Cols)
 	p := panels{tile: t, depth: roundUp(n, t.Depth)}
 	p.room = b.panelRoom((rows + cols) * p.depth)
 	most := p.room / p.depth // rows of both
@@ -56,11 +58,14 @@ func (b *Backend) panels(rows, n, cols int) panels {
 	if p.cols == 0 {
 		return panels{}
 	}
-	p.parts = min(panelWorkgroups/(p.rows/t.Rows*(p.cols/t.Cols)), p.depth/t.Depth/minSplit)
+	tiles := rows / t.Rows * (roundUp(matrix, t.Cols) / t.Cols)
+	p.parts = max(1, min(panelWorkgroups/tiles, p.depth/t.Depth/minSplit))
 	if b.tune.parts > 0 {
 		p.parts = b.tune.parts
 	}
-	p.parts = max(1, min(p.parts, b.sumWords()/(p.rows*p.cols)))
+	if b.sumWords() < sumRoom {
+		p.parts = 1
+	}
 	return p
 }
 
@@ -170,7 +175,7 @@ func (b *Backend) roomOf(words int) (*buffer, error) {
 
 // panelBytes bounds the room that products of so many rows with matrices of at most cols rows of n elements take.
 func (b *Backend) panelBytes(rows, n, cols int) int64 {
-	room := b.panels(rows, n, cols).room
+	room := b.panels(rows, n, cols, cols).room
 	switch room {
 	case 0:
 		return 0
