@@ -7,28 +7,21 @@ import (
 	"slices"
 	"time"
 
-	"cera/backend"
 	"cera/tinymodel"
-	"cera/weights"
 )
 
-// WriteRandom writes a llama of a published shape, "1B" or "8B", with random weights in the format of a type's name.
+// WriteRandom writes a llama of a published shape, "1B" or "8B", with random weights in a format by its name, or in the mix Q4_K_M
+// or Q5_K_M.
 func WriteRandom(w io.Writer, shape, typ string) (int64, error) {
 	s, err := tinymodel.ShapeByName(shape)
 	if err != nil {
 		return 0, err
 	}
-	for _, f := range backend.AllFormats() {
-		if f.String() != typ {
-			continue
-		}
-		t, err := weights.TypeOf(f)
-		if err != nil {
-			return 0, err
-		}
-		return tinymodel.WriteShape(w, s, t, 1)
+	mix, err := tinymodel.MixByName(typ)
+	if err != nil {
+		return 0, err
 	}
-	return 0, fmt.Errorf("type %q is not a weight format", typ)
+	return tinymodel.WriteShape(w, s, mix, 1)
 }
 
 // BenchOptions says what Bench measures.

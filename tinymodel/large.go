@@ -44,23 +44,17 @@ func ShapeByName(name string) (Shape, error) {
 // gigabytes is written as fast as the disk takes it.
 const patternRows = 64
 
-// WriteShape writes a llama of a shape with random weights in a format that weights.Encode writes: for measurements of
-// speed. Matrices repeat the same rows; vectors are F32. It returns the number of bytes written.
-func WriteShape(w io.Writer, s Shape, t gguf.Type, seed uint64) (int64, error) {
-	f, err := weights.FormatOf(t)
-	if err == nil && !weights.CanEncode(f) {
-		err = fmt.Errorf("format %v has no encoder", f)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("tinymodel: %w", err)
-	}
+// WriteShape writes a llama of a shape with random weights in the types of a mix: for measurements of speed. Matrices repeat the
+// same rows; vectors are F32. It returns the number of bytes written.
+func WriteShape(w io.Writer, s Shape, mix Mix, seed uint64) (int64, error) {
+	var err error
 	out := gguf.NewWriter()
 	for _, kv := range []struct {
 		key   string
 		value any
 	}{
 		{"general.architecture", "llama"},
-		{"general.name", fmt.Sprintf("random llama of the %s shape, %v", s.Name, f)},
+		{"general.name", fmt.Sprintf("random llama of the %s shape, %s", s.Name, mix.Name)},
 		{"llama.vocab_size", uint32(s.Vocab)},
 		{"llama.context_length", uint32(s.Ctx)},
 		{"llama.embedding_length", uint32(s.Dim)},
@@ -77,18 +71,23 @@ func WriteShape(w io.Writer, s Shape, t gguf.Type, seed uint64) (int64, error) {
 	} {
 		out.Set(kv.key, kv.value)
 	}
-	patterns := map[int][]byte{} // by width
-	matrix := func(name string, rows, n int) {
+	type pattern struct {
+		t gguf.Type
+		n int
+	}
+	patterns := map[pattern][]byte{}
+	matrix := func(name string, t gguf.Type, rows, n int) {
 		out.AddFunc(name, t, []uint64{uint64(n), uint64(rows)}, func() ([]byte, error) {
-			p, ok := patterns[n]
+			p, ok := patterns[pattern{t, n}]
 			if !ok {
-				values := make([]float32, patternRows*n)
-				dense(values, rand.NewPCG(seed, uint64(n)), 1/math.Sqrt(float64(n)))
-				p = make([]byte, f.RowBytes(len(values)))
-				if err := weights.Encode(p, f, values); err != nil {
+				f, err := weights.FormatOf(t)
+				if err == nil {
+					p, err = randomMatrix(f, patternRows, n, rand.NewPCG(seed, uint64(n)), 1/math.Sqrt(float64(n)))
+				}
+				if err != nil {
 					return nil, err
 				}
-				patterns[n] = p
+				patterns[pattern{t, n}] = p
 			}
 			data := make([]byte, rows*(len(p)/patternRows))
 			for to := data; len(to) > 0; {
@@ -107,22 +106,27 @@ func WriteShape(w io.Writer, s Shape, t gguf.Type, seed uint64) (int64, error) {
 		}
 		out.Add(name, gguf.F32, []uint64{uint64(n)}, data)
 	}
-	matrix("token_embd.weight", s.Vocab, s.Dim)
+	embedding := mix.Type
+	if s.Tied {
+		embedding = mix.output()
+	}
+	matrix("token_embd.weight", embedding, s.Vocab, s.Dim)
 	for i := range s.Layers {
 		name := func(what string) string { return fmt.Sprintf("blk.%d.%s.weight", i, what) }
+		projection := func(what string, rows, n int) { matrix(name(what), mix.of(what, i, s.Layers), rows, n) }
 		vector(name("attn_norm"), s.Dim)
-		matrix(name("attn_q"), s.Heads*s.HeadDim, s.Dim)
-		matrix(name("attn_k"), s.KVHeads*s.HeadDim, s.Dim)
-		matrix(name("attn_v"), s.KVHeads*s.HeadDim, s.Dim)
-		matrix(name("attn_output"), s.Dim, s.Heads*s.HeadDim)
+		projection("attn_q", s.Heads*s.HeadDim, s.Dim)
+		projection("attn_k", s.KVHeads*s.HeadDim, s.Dim)
+		projection("attn_v", s.KVHeads*s.HeadDim, s.Dim)
+		projection("attn_output", s.Dim, s.Heads*s.HeadDim)
 		vector(name("ffn_norm"), s.Dim)
-		matrix(name("ffn_gate"), s.FF, s.Dim)
-		matrix(name("ffn_up"), s.FF, s.Dim)
-		matrix(name("ffn_down"), s.Dim, s.FF)
+		projection("ffn_gate", s.FF, s.Dim)
+		projection("ffn_up", s.FF, s.Dim)
+		projection("ffn_down", s.Dim, s.FF)
 	}
 	vector("output_norm.weight", s.Dim)
 	if !s.Tied {
-		matrix("output.weight", s.Vocab, s.Dim)
+		matrix("output.weight", mix.output(), s.Vocab, s.Dim)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("tinymodel: %w", err)

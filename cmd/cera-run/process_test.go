@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"cera/engine"
-	"cera/gguf"
 	"cera/tinymodel"
 )
 
@@ -73,7 +72,11 @@ func shapedModel(t *testing.T, shape tinymodel.Shape) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tinymodel.WriteShape(f, shape, gguf.F16, 1); err != nil {
+	halves, err := tinymodel.MixByName("F16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tinymodel.WriteShape(f, shape, halves, 1); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
