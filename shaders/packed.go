@@ -7,7 +7,7 @@ import (
 )
 
 // PackedForm says how a format whose blocks are cut into units of 32 elements is packed: gpu/pack.go has the layout,
-// codes.tmpl and block_scale.tmpl read it.
+// unit.tmpl reads it.
 type PackedForm struct {
 	Low    int    // bits of a code among the quants: 4 or 2
 	High   int    // bits above them, in front of the scales: 0, 1 or 2
