@@ -36,11 +36,12 @@ func (b *Backend) WeightBytes(f backend.Format, rows, n int) (int64, error) {
 		return 0, err
 	}
 	packing, most := b.weightLayout(f, rowBytes, n)
-	if packing != nil {
-		groups := int64(rows/most)*int64(packing.groups(most, n)) + int64(packing.groups(rows%most, n))
-		return groups * int64(packing.quants+packing.scales) * wordBytes, nil
+	words := func(rows int) int64 {
+		if packing != nil {
+			return int64(packing.groups(rows, n)) * int64(packing.quants+packing.scales)
+		}
+		return (int64(rows)*int64(rowBytes) + wordBytes - 1) / wordBytes
 	}
-	words := func(rows int) int64 { return (int64(rows)*int64(rowBytes) + wordBytes - 1) / wordBytes }
 	return (int64(rows/most)*words(most) + words(rows%most)) * wordBytes, nil
 }
 

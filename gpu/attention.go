@@ -59,17 +59,19 @@ func (b *Backend) attend(
 // each power of two, kept for good: recorded steps refer to it.
 func (b *Backend) interim(words int) (*buffer, error) {
 	class := bits.Len(uint(words - 1))
-	if buf := b.interims[class]; buf != nil {
+	words = min(1<<class, max(words, int(b.limits.MaxBinding/wordBytes)))
+	return b.keep(b.interims, class, "interim", words)
+}
+
+// keep returns the buffer under a key, made with so many words when it is first asked for.
+func (b *Backend) keep(kept map[int]*buffer, key int, name string, words int) (*buffer, error) {
+	if buf := kept[key]; buf != nil {
 		return buf, nil
 	}
-	words = min(1<<class, max(words, int(b.limits.MaxBinding/wordBytes)))
-	buf, err := b.newBuffer("interim", words, internalBuffer, storageUsage)
+	buf, err := b.newBuffer(name, words, internalBuffer, storageUsage)
 	if err != nil {
 		return nil, err
 	}
-	if b.interims == nil {
-		b.interims = map[int]*buffer{}
-	}
-	b.interims[class] = buf
+	kept[key] = buf
 	return buf, nil
 }

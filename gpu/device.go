@@ -83,6 +83,8 @@ func Open(o Options) (*Backend, error) {
 		pipelines: map[any]*pipeline{},
 		params:    map[any]*buffer{},
 		groups:    map[groupKey]*wgpu.BindGroup{},
+		interims:  map[int]*buffer{},
+		rooms:     map[int]*buffer{},
 	}
 	pick, err := choose(infos, o)
 	for i, a := range raw {

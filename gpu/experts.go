@@ -74,8 +74,7 @@ func (b *Backend) expertCols(p shaders.ExpertTileParams, t shaders.Tile) uint32 
 
 // expertVec records the products of slots one by one. The operands are checked.
 func (b *Backend) expertVec(op string, w *weight, x, dst, ids backend.Tensor, xs, is, d *buffer) {
-	one := b.matVec(w, 1, dst.N*dst.Rows)
-	v := shaders.ExpertVec{Format: one.Format, Threads: one.Threads, Rows: one.Rows, ExactHalves: one.ExactHalves}
+	v := shaders.ExpertVec{MatVecPacked: b.matVec(w, 1, dst.N*dst.Rows)}
 	for _, k := range w.chunks {
 		p := shaders.ExpertVecParams{
 			Units: u32(w.units(x)), M: u32(dst.N), K4: u32(w.n / 4), Tokens: 1, XOff4: u32(x.Off / 4), XStride4: u32(x.Stride / 4),

@@ -125,10 +125,11 @@ func (b *Backend) MatMuls(dst []backend.Tensor, x backend.Tensor, ws []backend.W
 	if !c.ok() {
 		return
 	}
-	v := b.matVec(w[0], x.Rows, w[0].rows+w[1].rows+w[2].rows)
+	rows := w[0].rows + w[1].rows + w[2].rows
+	v := b.matVec(w[0], x.Rows, rows)
 	v.Parts = true
 	p := fusedParams(w[0], x, dst)
-	p.M, p.First1, p.First2 = u32(w[0].rows+w[1].rows+w[2].rows), u32(w[0].rows), u32(w[0].rows+w[1].rows)
+	p.M, p.First1, p.First2 = u32(rows), u32(w[0].rows), u32(w[0].rows+w[1].rows)
 	k := w[0].chunks[0]
 	b.dispatch(op, v, p, v.Grid(p), whole(k.buf), whole(k.scalesOrSelf()), whole(s), whole(d[0]), whole(d[1]),
 		whole(d[2]))

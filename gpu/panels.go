@@ -85,7 +85,7 @@ func evenly(n, most, step int) int {
 
 // matMulPanels records the product with one part of a weight. The operands are checked.
 func (b *Backend) matMulPanels(op string, n panels, w *weight, k chunk, x, dst backend.Tensor, s, d *buffer) {
-	room, err := b.roomOf(n.room)
+	room, err := b.keep(b.rooms, n.room, "panels", n.room)
 	if err != nil {
 		b.fail(op, err)
 		return
@@ -155,22 +155,6 @@ func (b *Backend) panelRoom(words int) int {
 		return min(smallRoom, b.roomLimit())
 	}
 	return min(largeRoom, b.roomLimit())
-}
-
-// roomOf returns the buffer of so many words.
-func (b *Backend) roomOf(words int) (*buffer, error) {
-	if buf := b.rooms[words]; buf != nil {
-		return buf, nil
-	}
-	buf, err := b.newBuffer("panels", words, internalBuffer, storageUsage)
-	if err != nil {
-		return nil, err
-	}
-	if b.rooms == nil {
-		b.rooms = map[int]*buffer{}
-	}
-	b.rooms[words] = buf
-	return buf, nil
 }
 
 // panelBytes bounds the room that products of so many rows with matrices of at most cols rows of n elements take.

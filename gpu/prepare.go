@@ -3,6 +3,8 @@
 package gpu
 
 import (
+	"slices"
+
 	"cera/internal/cores"
 	"cera/shaders"
 )
@@ -60,10 +62,7 @@ func (b *Backend) compileAll(vs []shaders.Variant) {
 			}
 		}
 	})
-	keep := true
-	for _, bad := range failed {
-		keep = keep && !bad
-	}
+	keep := !slices.Contains(failed, true)
 	for i, p := range made {
 		switch {
 		case p == nil:

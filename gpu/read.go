@@ -106,35 +106,17 @@ func (b *Backend) readSpan(op string, dst []byte, buf *buffer, off, rows, n, str
 		return
 	}
 	mapped := b.staging.GetMappedRange(0, uint(span)*wordBytes)
-	copyOut(dst, mapped, rows, n*wordBytes, stride*wordBytes)
+	for r := range rows {
+		cores.Copy(dst[r*n*wordBytes:(r+1)*n*wordBytes], mapped[r*stride*wordBytes:], copyGrain)
+	}
 	if err := b.staging.Unmap(); err != nil {
 		b.fail(op, err)
 	}
 }
 
-// copyGrain is about how many bytes a core copies at a time; of less, one core is as fast as all.
+// copyGrain is about how many bytes of what is read a core copies at a time; of less, one core is as fast as all. Memory that
+// was never written before comes in pages, each of which takes the system a while.
 const copyGrain = 1 << 20
-
-// copyOut copies rows of n bytes that start stride bytes apart, on all cores where there is much: memory that was never written
-// before comes in pages, each of which takes the system a while.
-func copyOut(dst, src []byte, rows, n, stride int) {
-	if n == stride {
-		rows, n, stride = 1, rows*n, rows*n
-	}
-	if rows == 1 {
-		cores.Each(n, copyGrain, func(int) func(lo, hi int) {
-			return func(lo, hi int) { copy(dst[lo:hi], src[lo:hi]) }
-		})
-		return
-	}
-	cores.Each(rows, max(1, copyGrain/n), func(int) func(lo, hi int) {
-		return func(lo, hi int) {
-			for r := lo; r < hi; r++ {
-				copy(dst[r*n:(r+1)*n], src[r*stride:])
-			}
-		}
-	})
-}
 
 // stagingMax returns how many words the staging buffer has at most: a power of two, within the device's largest buffer.
 func (b *Backend) stagingMax() int {

@@ -42,9 +42,7 @@ func (b *Backend) uploadBytes(op string, buf *buffer, data []byte) error {
 		piece := data[at:min(at+s.room(), len(data))]
 		whole := (len(piece) + wordBytes - 1) &^ (wordBytes - 1)
 		to := s.mem[s.used:][:whole]
-		cores.Each(len(piece), packGrain, func(int) func(lo, hi int) {
-			return func(lo, hi int) { copy(to[lo:hi], piece[lo:hi]) }
-		})
+		cores.Copy(to, piece, packGrain)
 		clear(to[len(piece):])
 		if err := b.copyStaged(s, s.used, buf, at, whole); err != nil {
 			return err

@@ -1,24 +1,12 @@
 package shaders
 
-// ExpertVec selects the product of few slots with the matrices of their experts: matvec_packed.wgsl with a slot for its one row
-// of x.
-type ExpertVec struct {
-	Format      string
-	Threads     int
-	Rows        int
-	ExactHalves bool
-}
-
-func (v ExpertVec) matVec() MatVecPacked {
-	return MatVecPacked{Format: v.Format, Threads: v.Threads, Rows: v.Rows, Tokens: 1, ExactHalves: v.ExactHalves}
-}
-
-// Storage returns the workgroup memory it needs, in bytes.
-func (v ExpertVec) Storage() int { return v.matVec().Storage() }
+// ExpertVec selects the product of few slots with the matrices of their experts: the product of one row of x, with a slot for
+// that row.
+type ExpertVec struct{ MatVecPacked }
 
 // Program implements Variant.
 func (v ExpertVec) Program() Program {
-	p := v.matVec().Program()
+	p := v.MatVecPacked.Program()
 	p.Defines["EXPERTS"] = "1"
 	p.Bindings = []Access{Read, Read, Read, Read, ReadWrite, Uniform} // w, scales, x, ids, dst, params
 	return p

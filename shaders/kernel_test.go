@@ -149,7 +149,7 @@ func TestParamsMatchTheTemplates(t *testing.T) {
 		{EmbedParams{}, Embed{"Q4_0", true}},
 		{ExpertMatMulParams{}, ExpertMatMul{"Q4_0", true}},
 		{ExpertMatMulParams{}, ExpertMatMul{Format: "Q4_0"}},
-		{ExpertVecParams{}, ExpertVec{Format: "Q4_0", Threads: 64, Rows: 2}},
+		{ExpertVecParams{}, ExpertVec{MatVecPacked{Format: "Q4_0", Threads: 64, Rows: 2, Tokens: 1}}},
 		{ExpertSortParams{}, ExpertSort{64}},
 		{ExpertTileParams{}, ExpertTile{"Q4_0", true, tile}},
 		{ExpertTileParams{}, ExpertTile{Format: "Q4_0", Tile: tile}},

@@ -55,8 +55,3 @@ func (v Panel) Grid(p PanelParams) Grid {
 	}
 	return Fold(across * deeps)
 }
-
-// Words returns how many words the panels take.
-func (v Panel) Words(p PanelParams) int {
-	return ceilDiv(p.Rows, uint32(v.Width)) * v.Width * int(p.Depth)
-}

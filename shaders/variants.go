@@ -25,7 +25,7 @@ func Variants(formats ...string) []Variant {
 		v := MatVecPacked{Format: f, Threads: 64, Rows: 4, Tokens: 1}
 		many, parts, gated, exact := v, v, v, v
 		many.Tokens, parts.Parts, gated.Act, exact.ExactHalves = 8, true, "silu", true
-		vs = append(vs, v, many, parts, gated, exact, ExpertVec{Format: f, Threads: 64, Rows: 4})
+		vs = append(vs, v, many, parts, gated, exact, ExpertVec{v})
 	}
 	return append(vs, attentionVariants()...)
 }

@@ -1,33 +1,21 @@
 package tinymodel
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"cera/backend"
 	"cera/weights"
 )
 
-// blockScales says where the blocks of formats that weights.Encode does not write have their halves: the scale and, where minima
-// are subtracted, that of these, with the mean code that it makes up for.
-var blockScales = map[backend.Format]struct {
-	scale, minimum int
-	mean           float64 // 0: no minima
-}{
-	backend.Q2_K:   {80, 82, 1.5},
-	backend.Q3_K:   {108, 0, 0},
-	backend.Q5_K:   {0, 2, 15.5},
-	backend.Q6_K:   {208, 0, 0},
-	backend.IQ4_NL: {0, 0, 0},
-	backend.IQ4_XS: {0, 0, 0},
-}
+// meanCodes are those of formats that weights.Encode does not write and that subtract minima, which are to make up for them.
+var meanCodes = map[backend.Format]float64{backend.Q2_K: 1.5, backend.Q5_K: 15.5}
 
 // CanWrite tells whether WriteShape writes a format.
 func CanWrite(f backend.Format) bool {
-	_, ok := blockScales[f]
-	return ok || f == backend.MXFP4 || weights.CanEncode(f)
+	return slices.Contains(backend.Formats(), f) || weights.CanEncode(f)
 }
 
 // randomMatrix returns rows of n values of about the given standard deviation, encoded. Where there is an encoder they are those of
@@ -60,8 +48,8 @@ func randomMatrix(f backend.Format, rows, n int, r *rand.PCG, std float64) ([]by
 
 // scaleBlocks gives all blocks a scale.
 func scaleBlocks(data []byte, f backend.Format, scale float64) error {
-	at, halves := blockScales[f], make([]byte, 4)
-	if err := weights.Encode(halves, backend.F16, []float32{float32(scale), float32(scale * at.mean)}); err != nil {
+	halves := make([]byte, 4) // a scale and, where there are minima, that of these
+	if err := weights.Encode(halves, backend.F16, []float32{float32(scale), float32(scale * meanCodes[f])}); err != nil {
 		return err
 	}
 	for b := data; len(b) > 0; b = b[f.BlockBytes():] {
@@ -69,9 +57,8 @@ func scaleBlocks(data []byte, f backend.Format, scale float64) error {
 			b[0] = byte(127 + math.Round(math.Log2(scale)))
 			continue
 		}
-		binary.LittleEndian.PutUint16(b[at.scale:], binary.LittleEndian.Uint16(halves))
-		if at.mean > 0 {
-			binary.LittleEndian.PutUint16(b[at.minimum:], binary.LittleEndian.Uint16(halves[2:]))
+		for i, at := range weights.Halves(f) {
+			copy(b[at:at+2], halves[2*i:])
 		}
 	}
 	return nil

@@ -108,7 +108,7 @@ func WriteShape(w io.Writer, s Shape, mix Mix, seed uint64) (int64, error) {
 	}
 	embedding := mix.Type
 	if s.Tied {
-		embedding = mix.output()
+		embedding = mix.Finer
 	}
 	matrix("token_embd.weight", embedding, s.Vocab, s.Dim)
 	for i := range s.Layers {
@@ -126,7 +126,7 @@ func WriteShape(w io.Writer, s Shape, mix Mix, seed uint64) (int64, error) {
 	}
 	vector("output_norm.weight", s.Dim)
 	if !s.Tied {
-		matrix("output.weight", mix.output(), s.Vocab, s.Dim)
+		matrix("output.weight", mix.Finer, s.Vocab, s.Dim)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("tinymodel: %w", err)

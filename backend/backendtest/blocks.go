@@ -6,34 +6,8 @@ import (
 	"math/rand/v2"
 
 	"cera/backend"
+	"cera/weights"
 )
-
-// halves says where the blocks of a format hold scales and minima as halves. The formats of single elements have none,
-// and IQ1_M, MXFP4 and NVFP4 have scales of another form.
-var halves = map[backend.Format][]int{
-	backend.Q4_0:    {0},
-	backend.Q4_1:    {0, 2},
-	backend.Q5_0:    {0},
-	backend.Q5_1:    {0, 2},
-	backend.Q8_0:    {0},
-	backend.Q2_K:    {80, 82},
-	backend.Q3_K:    {108},
-	backend.Q4_K:    {0, 2},
-	backend.Q5_K:    {0, 2},
-	backend.Q6_K:    {208},
-	backend.IQ4_NL:  {0},
-	backend.IQ4_XS:  {0},
-	backend.Q1_0:    {0},
-	backend.Q2_0:    {0},
-	backend.TQ1_0:   {52},
-	backend.TQ2_0:   {64},
-	backend.IQ1_S:   {0},
-	backend.IQ2_XXS: {0},
-	backend.IQ2_XS:  {0},
-	backend.IQ2_S:   {0},
-	backend.IQ3_XXS: {0},
-	backend.IQ3_S:   {0},
-}
 
 // RandomBlocks returns a matrix [rows, n] in any known format: random bytes, but for scales of moderate size, so that
 // all values are finite. n is a multiple of the format's block. The halves of the first block of the second row are
@@ -47,7 +21,7 @@ func RandomBlocks(f backend.Format, rows, n int, seed uint64) []byte {
 	size := f.BlockBytes()
 	for i := 0; i < len(data); i += size {
 		b := data[i : i+size]
-		for _, at := range halves[f] {
+		for _, at := range weights.Halves(f) {
 			h := half(rng)
 			if i == f.RowBytes(n) {
 				h = h&0x83ff | 1

@@ -45,3 +45,11 @@ func Each(n, grain int, worker func(w int) func(lo, hi int)) {
 		}
 	}
 }
+
+// Copy copies src to the start of dst, or as much of it as dst holds, in ranges of at most grain bytes on all cores.
+func Copy(dst, src []byte, grain int) {
+	n := min(len(dst), len(src))
+	Each(n, grain, func(int) func(lo, hi int) {
+		return func(lo, hi int) { copy(dst[lo:hi], src[lo:hi]) }
+	})
+}

@@ -66,3 +66,23 @@ func TestEachPanics(t *testing.T) {
 		}
 	}
 }
+
+// As many bytes are copied as both have, and none beside them is touched.
+func TestCopy(t *testing.T) {
+	for _, c := range []struct{ dst, src, grain int }{{0, 0, 1}, {5, 5, 2}, {1000, 700, 64}, {700, 1000, 64}, {3, 9, 100}} {
+		dst, src := make([]byte, c.dst), make([]byte, c.src)
+		for i := range src {
+			src[i] = byte(i%250 + 1)
+		}
+		Copy(dst, src, c.grain)
+		for i, got := range dst {
+			want := byte(0)
+			if i < len(src) {
+				want = src[i]
+			}
+			if got != want {
+				t.Fatalf("%+v: byte %d is %d, expected %d", c, i, got, want)
+			}
+		}
+	}
+}
