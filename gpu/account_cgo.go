@@ -75,6 +75,6 @@ func (b *Backend) WorkingBytes(w Work) int64 {
 	halves := int64(3<<10) * wordBytes // of the trial of halves
 	// There is a buffer for each power of two up to that, the largest less than twice as large as needed, and so all
 	// less than four times.
-	return maxCached*paramBytes + 4*int64(interim)*wordBytes + b.panelBytes(w.Rows, w.MatrixN, w.MatrixM) +
+	return maxCached*paramBytes + 4*int64(interim)*wordBytes + b.panelBytes(w) +
 		int64(1)<<bits.Len64(uint64(read-1))*wordBytes + halves
 }

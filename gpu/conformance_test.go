@@ -26,15 +26,15 @@ func TestConformanceMatMul(t *testing.T) {
 		exact   bool
 		short   []string
 	}{
-		{"packed, decoding in tiles", Options{Pack: PackAlways, MatVecRows: -1}, tuning{matMul: matMulDecoding}, false, nil},
 		{"as in the file", Options{Pack: PackNever}, tuning{}, false, []string{"Embed", "MatMul", "ExpertMatMul"}},
 		{"in panels", Options{Pack: PackAlways, MatVecRows: -1}, tuning{}, false, []string{"MatMul"}},
 		{"in panels, as in the file, guarded", Options{Pack: PackNever, MatVecRows: -1, Guard: true},
 			tuning{tile: shaders.Tile{Rows: 64, Cols: 32, Depth: 16}}, false, nil},
 		{"in panels, in parts", Options{Pack: PackAlways, MatVecRows: -1}, tuning{room: 200 * 1088, parts: 3}, false, nil},
 		{"other shapes", Options{Pack: PackAlways},
-			tuning{threads: 128, rows: 1, tile: shaders.Tile{Rows: 128, Cols: 32, Depth: 8}, matMul: matMulDecoding}, false,
-			[]string{"MatMul"}},
+			tuning{threads: 128, rows: 1, tile: shaders.Tile{Rows: 128, Cols: 32, Depth: 8}}, false, []string{"MatMul"}},
+		{"in panels, rows in stretches", Options{Pack: PackAlways, MatVecRows: -1}, tuning{room: 200 * 24}, false, []string{"MatMul"}},
+		{"in panels, in stretches of groups", Options{Pack: PackAlways, MatVecRows: -1}, tuning{room: 192 * 520}, false, nil},
 		{"more rows", Options{Pack: PackAlways}, tuning{threads: 64, rows: 4}, false,
 			[]string{"MatMul", "ExpertMatMul"}},
 		{"halves by integers", Options{Pack: PackAlways}, tuning{}, true, []string{"Embed", "MatMul"}},
@@ -67,11 +67,12 @@ func TestConformanceExperts(t *testing.T) {
 		tune    tuning
 	}{
 		{"by slot", Options{Pack: PackAlways}, tuning{experts: expertsBySlot}},
-		{"by tile", Options{Pack: PackAlways}, tuning{experts: expertsByTile}},
-		{"by tile, as in the file, guarded", Options{Pack: PackNever, Guard: true}, tuning{experts: expertsByTile}},
-		{"by tile, split", Options{Pack: PackAlways, MaxBinding: 1 << 14}, tuning{experts: expertsByTile}},
-		{"by tile of few rows", Options{}, tuning{experts: expertsByTile, tile: shaders.Tile{Rows: 16, Cols: 128, Depth: 8}}},
-		{"by tile on few threads", Options{Limits: Limits{Invocations: 64}}, tuning{experts: expertsByTile}},
+		{"in panels", Options{Pack: PackAlways}, tuning{experts: expertsInPanels}},
+		{"in panels, as in the file, guarded", Options{Pack: PackNever, Guard: true}, tuning{experts: expertsInPanels}},
+		{"in panels, split", Options{Pack: PackAlways, MaxBinding: 1 << 16}, tuning{experts: expertsInPanels}},
+		{"in panels, rows in stretches", Options{}, tuning{experts: expertsInPanels, room: 24 << 10}},
+		{"in panels of few rows", Options{}, tuning{experts: expertsInPanels, tile: shaders.Tile{Rows: 32, Cols: 64, Depth: 8}}},
+		{"in panels on few threads", Options{Limits: Limits{Invocations: 64}}, tuning{experts: expertsInPanels}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := open(t, c.options)

@@ -11,29 +11,39 @@ import (
 type expertForm uint8
 
 const (
-	expertsByShape expertForm = iota
-	expertsBySlot             // a workgroup an output: reads a row of an expert's matrix for one slot
-	expertsByTile             // slots sorted by expert, then the tiled product
+	expertsByShape  expertForm = iota
+	expertsBySlot              // reads and decodes rows of an expert's matrix for one slot
+	expertsInPanels            // slots sorted by expert, then the product of panels
 )
 
-// expertTile chooses how the products of so many slots run: in tiles of the shape that it returns or, where that has no rows, slot
-// by slot. Sorting takes a dispatch more, and a tile takes as long however few of its rows are slots; a slot by itself reads and
-// decodes all of its expert's matrix. As between the two products of MatMul, what counts is how many rows of x meet a
-// matrix: here, as the ids are on the device, on average over all experts.
-func (b *Backend) expertTile(slots, experts int) shaders.Tile {
+// expertPanels chooses how the products of so many slots with matrices of m rows of n elements run, of which a part has so many
+// rows: in panels or, where those have no tile, slot by slot. Panels are made of all experts' matrices, and a tile takes as long
+// however few of its rows are slots; a slot by itself reads and decodes all of its expert's matrix. As between the two products of MatMul,
+// what counts is how many rows of x meet a matrix: here, as the ids are on the device, on average over all experts.
+func (b *Backend) expertPanels(slots, experts, m, n, part int) panels {
 	by := b.tune.experts
 	if by == expertsByShape && slots > b.matVecRows*experts {
-		by = expertsByTile
+		by = expertsInPanels
 	}
 	// What is sorted, with its tiles, has to fit a binding.
-	if by != expertsByTile || int64(expertWords(slots, experts))*wordBytes > b.limits.MaxBinding {
-		return shaders.Tile{}
+	if by != expertsInPanels || int64(expertWords(slots, experts))*wordBytes > b.limits.MaxBinding {
+		return panels{}
 	}
-	t := shaders.Tile{Rows: 64, Cols: 128, Depth: 16}
+	t := shaders.Tile{Rows: 64, Cols: 128, Depth: 8}
 	if slots < t.Rows*experts { // most would be half empty
 		t.Rows = minExpertRows
 	}
-	return b.fitted(t, shaders.ExpertTile{Tile: t}.Storage()-t.Bytes())
+	t = b.fitted(t)
+	p := panels{tile: t, depth: roundUp(n, t.Depth), parts: 1}
+	p.rows = shaders.ExpertSort{TileRows: t.Rows}.Tiles(shaders.ExpertSortParams{Slots: u32(slots), Experts: u32(experts)}) * t.Rows
+	p.cols = roundUp(part, t.Cols)
+	p.room = b.panelRoom((p.rows + p.cols) * p.depth)
+	most := p.room / (p.rows + p.cols)
+	if most < t.Depth {
+		return panels{}
+	}
+	p.step = p.stretch(min(most, int(min(b.pace.budget()/(float64(slots)*float64(m)), 1<<24))))
+	return p
 }
 
 // minExpertRows is the smaller of the numbers of rows that tiles of experts have.
@@ -44,32 +54,44 @@ func expertWords(slots, experts int) int {
 	return shaders.ExpertSort{TileRows: minExpertRows}.Words(shaders.ExpertSortParams{Slots: u32(slots), Experts: u32(experts)})
 }
 
-// expertTiles records the products of slots in tiles. The operands are checked; p says what the parts of w share.
-func (b *Backend) expertTiles(op string, p shaders.ExpertTileParams, t shaders.Tile, w *weight, ids backend.Tensor, x, is, dst *buffer) {
-	sort := shaders.ExpertSort{TileRows: t.Rows}
-	s := shaders.ExpertSortParams{Slots: p.Slots, Experts: p.Experts, IDOff: u32(ids.Off)}
+// expertMatMulPanels records the products of slots with one part of a weight, in panels. The operands are checked.
+func (b *Backend) expertMatMulPanels(op string, n panels, w *weight, k chunk, x, dst, ids backend.Tensor, xs, is, d *buffer) {
+	room, err := b.keep(b.rooms, n.room, "panels", n.room)
+	if err != nil {
+		b.fail(op, err)
+		return
+	}
+	sort := shaders.ExpertSort{TileRows: n.tile.Rows}
+	s := shaders.ExpertSortParams{Slots: u32(dst.Rows), Experts: u32(w.rows / dst.N), IDOff: u32(ids.Off)}
 	order, err := b.interim(sort.Words(s))
 	if err != nil {
 		b.fail(op, err)
 		return
 	}
-	b.dispatch(op, sort, s, s.Grid(), whole(is), whole(order))
-	p.Tiles = u32(sort.Tiles(s))
-	v := shaders.ExpertTile{Format: w.format.String(), Packed: w.packing != nil, Tile: t}
-	step := b.expertCols(p, t)
-	for _, k := range w.chunks {
-		p.RowLo, p.RowHi = u32(k.lo), u32(k.hi)
-		for p.Col0 = 0; p.Col0 < p.M; p.Col0 += p.Cols {
-			p.Cols = min(step, p.M-p.Col0)
-			b.dispatch(op, v, p, v.Grid(p), whole(k.buf), whole(k.scalesOrSelf()), whole(x), whole(order), whole(dst))
-		}
+	if k.lo == 0 {
+		b.dispatch(op, sort, s, s.Grid(), whole(is), whole(order))
 	}
-}
-
-// expertCols returns how many columns one dispatch takes, whole tiles: as many as a submit may.
-func (b *Backend) expertCols(p shaders.ExpertTileParams, t shaders.Tile) uint32 {
-	tile := float64(p.K) * float64(p.Slots) * float64(t.Cols)
-	return uint32(min(max(1, b.pace.budget()/tile), 1<<16)) * u32(t.Cols)
+	ofX := shaders.Panel{Format: backend.F32.String(), Width: n.tile.Rows, Gather: true}
+	ofW := shaders.Panel{Format: w.format.String(), Packed: w.packing != nil, Width: n.tile.Cols}
+	v := shaders.ExpertPanel{Tile: n.tile}
+	xPanels, wPanels := words(room, 0, n.rows*n.step), words(room, n.rows*n.step, n.cols*n.step)
+	p := shaders.PanelParams{
+		K: u32(w.n), Rows: u32(n.rows), Off: u32(x.Off), Stride: u32(x.Stride), Slots: s.Slots, PerRow: u32(dst.Rows / x.Rows),
+	}
+	q := shaders.PanelParams{K: u32(w.n), Rows: u32(k.hi - k.lo), Stride: u32(w.n), RowUnits: u32(w.rowUnits())}
+	t := shaders.ExpertPanelParams{
+		M: u32(dst.N), Slots: s.Slots, Experts: s.Experts, Tiles: u32(sort.Tiles(s)), RowLo: u32(k.lo), RowHi: u32(k.hi),
+		DstOff: u32(dst.Off), DstStride: u32(dst.Stride),
+	}
+	v.Spans(&t)
+	for at := 0; at < n.depth; at += n.step {
+		depth := u32(min(n.step, n.depth-at))
+		p.K0, p.Depth, q.K0, q.Depth = u32(at), depth, u32(at), depth
+		b.dispatch(op, ofX, p, ofX.Grid(p), whole(xs), whole(order), xPanels)
+		b.dispatch(op, ofW, q, ofW.Grid(q), append(w.bindings(k), wPanels)...)
+		t.Depth, t.Add = depth, u32(min(at, 1))
+		b.dispatch(op, v, t, v.Grid(t), wPanels, xPanels, whole(order), whole(d))
+	}
 }
 
 // expertVec records the products of slots one by one. The operands are checked.

@@ -13,39 +13,51 @@ import (
 	"cera/shaders"
 )
 
-// The form and the tile follow from the shape and from what the device has.
-func TestExpertTile(t *testing.T) {
-	none := shaders.Tile{}
-	large, low := shaders.Tile{Rows: 64, Cols: 128, Depth: 16}, shaders.Tile{Rows: 32, Cols: 128, Depth: 16}
+// The form, the tile and the stretches follow from the shape and from what the device has.
+func TestExpertPanels(t *testing.T) {
+	none := panels{}
+	large, low, narrow := shaders.Tile{Rows: 64, Cols: 128, Depth: 8}, shaders.Tile{Rows: 32, Cols: 128, Depth: 8},
+		shaders.Tile{Rows: 64, Cols: 64, Depth: 8}
 	forced := shaders.Tile{Rows: 128, Cols: 32, Depth: 8}
+	const fast, slow = 1e15, 2e9 // multiplications a second
 	for _, c := range []struct {
 		name             string
 		slots, experts   int
+		m, n             int
 		matVecRows       int
 		threads, storage int
+		rate             float64
 		tune             tuning
-		want             shaders.Tile
+		want             panels
 	}{
-		{"a token", 8, 128, 8, 256, 16 << 10, tuning{}, none},
-		{"eight slots an expert", 1024, 128, 8, 256, 16 << 10, tuning{}, none},
-		{"more than eight", 1025, 128, 8, 256, 16 << 10, tuning{}, low},
-		{"a prompt", 4096, 128, 8, 256, 16 << 10, tuning{}, low},
-		{"a prompt of few experts", 1024, 8, 8, 256, 16 << 10, tuning{}, large},
-		{"slots by themselves as for MatMul", 100, 8, 20, 256, 16 << 10, tuning{}, none},
-		{"always in tiles", 1, 8, -1, 256, 16 << 10, tuning{}, low},
-		{"few threads", 1024, 8, 8, 64, 16 << 10, tuning{}, shaders.Tile{Rows: 64, Cols: 64, Depth: 16}},
-		{"few threads, low tiles", 511, 8, 8, 64, 16 << 10, tuning{}, low},
-		{"little memory", 1024, 8, 8, 256, 12 << 10, tuning{}, shaders.Tile{Rows: 64, Cols: 64, Depth: 16}},
-		{"forced by slot", 1024, 8, 8, 256, 16 << 10, tuning{experts: expertsBySlot}, none},
-		{"forced by tile", 1, 8, 8, 256, 16 << 10, tuning{experts: expertsByTile}, low},
-		{"forced tile", 1024, 8, 8, 256, 16 << 10, tuning{tile: forced}, forced},
-		{"forced tile, few slots", 8, 8, 8, 256, 16 << 10, tuning{tile: forced}, none},
-		{"more than a binding", 1 << 16, 8, 8, 256, 16 << 10, tuning{}, none},
+		{"a token", 8, 128, 768, 2048, 8, 256, 16 << 10, fast, tuning{}, none},
+		{"eight slots an expert", 1024, 128, 768, 2048, 8, 256, 16 << 10, fast, tuning{}, none},
+		{"more than eight", 1025, 128, 768, 2048, 8, 256, 16 << 10, fast, tuning{}, panels{low, 2048, 512, 161 * 32, 98304, 1, largeRoom}},
+		{"a prompt", 4096, 128, 768, 2048, 8, 256, 16 << 10, fast, tuning{}, panels{low, 2048, 512, 257 * 32, 98304, 1, largeRoom}},
+		{"a prompt of few experts", 1024, 8, 4096, 14336, 8, 256, 16 << 10, fast, tuning{}, panels{large, 14336, 1536, 25 * 64, 32768, 1, largeRoom}},
+		{"small matrices", 80, 4, 100, 100, 8, 256, 16 << 10, fast, tuning{}, panels{low, 104, 104, 7 * 32, 512, 1, smallRoom}},
+		{"a slow device", 80, 4, 1000, 1000, 8, 256, 16 << 10, slow, tuning{}, panels{low, 1000, 1000, 7 * 32, 4096, 1, largeRoom}},
+		{"a slower one", 80, 4, 1000, 1000, 8, 256, 16 << 10, slow / 100, tuning{}, panels{low, 1000, 8, 7 * 32, 4096, 1, largeRoom}},
+		{"slots by themselves as for MatMul", 100, 8, 64, 64, 20, 256, 16 << 10, fast, tuning{}, none},
+		{"always in panels", 1, 8, 64, 64, -1, 256, 16 << 10, fast, tuning{}, panels{low, 64, 64, 9 * 32, 512, 1, smallRoom}},
+		{"few threads", 1024, 8, 64, 64, 8, 64, 16 << 10, fast, tuning{}, panels{narrow, 64, 64, 25 * 64, 512, 1, smallRoom}},
+		{"few threads, low tiles", 511, 8, 64, 64, 8, 64, 16 << 10, fast, tuning{}, panels{low, 64, 64, 24 * 32, 512, 1, smallRoom}},
+		{"little memory", 1024, 8, 64, 64, 8, 256, 5 << 10, fast, tuning{}, panels{narrow, 64, 64, 25 * 64, 512, 1, smallRoom}},
+		{"forced by slot", 1024, 8, 64, 64, 8, 256, 16 << 10, fast, tuning{experts: expertsBySlot}, none},
+		{"forced in panels", 1, 8, 64, 64, 8, 256, 16 << 10, fast, tuning{experts: expertsInPanels}, panels{low, 64, 64, 9 * 32, 512, 1, smallRoom}},
+		{"forced tile", 1024, 8, 64, 64, 8, 256, 16 << 10, fast, tuning{tile: forced}, panels{forced, 64, 64, 17 * 128, 512, 1, smallRoom}},
+		{"little room", 80, 4, 1000, 1000, 8, 256, 16 << 10, fast, tuning{room: 40 << 10}, panels{low, 1000, 8, 7 * 32, 4096, 1, 40 << 10}},
+		{"no room", 80, 4, 1000, 1000, 8, 256, 16 << 10, fast, tuning{room: 8 << 10}, none},
+		{"more than a binding", 1 << 28, 8, 64, 64, 8, 256, 16 << 10, fast, tuning{}, none},
 	} {
-		b := &Backend{matVecRows: c.matVecRows, maxThreads: c.threads, tune: c.tune}
-		b.limits.WorkgroupStorage, b.limits.MaxBinding = c.storage, 1<<18
-		if got := b.expertTile(c.slots, c.experts); got != c.want {
+		b := &Backend{matVecRows: c.matVecRows, maxThreads: c.threads, tune: c.tune, pace: pace{rate: c.rate}}
+		b.limits = Limits{WorkgroupStorage: c.storage, MaxBinding: 1 << 30, MaxBuffer: 1 << 30}
+		got := b.expertPanels(c.slots, c.experts, c.m, c.n, c.experts*c.m)
+		if got != c.want {
 			t.Errorf("%s: found %+v, expected %+v", c.name, got, c.want)
+		}
+		if (got.rows+got.cols)*got.step > got.room {
+			t.Errorf("%s: %d + %d rows of %d do not fit %d words", c.name, got.rows, got.cols, got.step, got.room)
 		}
 	}
 }
@@ -131,10 +143,10 @@ func checkSorted(t *testing.T, list, got []uint32, v shaders.ExpertSort, p shade
 	}
 }
 
-// Where a submit holds few columns, a product of experts goes to the device in several dispatches, with the same bits.
+// Where a submit does little, a product of experts goes to the device in stretches of its rows, with the same bits.
 func TestExpertsInParts(t *testing.T) {
 	b := open(t, Options{})
-	b.tune.experts = expertsByTile
+	b.tune.experts = expertsInPanels
 	const experts, m, k, slots = 3, 300, 64, 90
 	ids := uploaded(b, "ids", make([]uint32, slots))
 	list := make([]uint32, slots)
@@ -160,8 +172,8 @@ func TestExpertsInParts(t *testing.T) {
 	want, one := run(1e18)
 	got, many := run(1)
 	sameBits(t, "in parts", got, want)
-	if one != 2 || many != 4 { // the sort, and 300 columns in tiles of 128
-		t.Errorf("%d and %d commands, expected 2 and 4", one, many)
+	if one != 4 || many != 25 { // the sort, and for all of 64 elements or for 8 each the panels of x and of w and the product
+		t.Errorf("%d and %d commands, expected 4 and 25", one, many)
 	}
 	b.FreeWeight(w)
 }

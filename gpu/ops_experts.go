@@ -45,7 +45,7 @@ func (b *Backend) Route(ids, weights, logits backend.Tensor, p backend.Router) {
 
 // ExpertMatMul: dst[s,o] = sum over k of x[s/(slots/xRows),k] * w[ids[s]*m+o,k]. dst: [slots, m]; x: [xRows, k], where
 // xRows divides slots; w: [experts*m, k]; ids: [1, slots] u32. An id past the experts gives a row of zeros. Many slots are
-// sorted by expert and multiplied in tiles, see expertTile.
+// sorted by expert and multiplied in panels, see expertPanels.
 func (b *Backend) ExpertMatMul(dst, x backend.Tensor, weight backend.Weight, ids backend.Tensor) {
 	const op = "ExpertMatMul"
 	if !b.ready(op) {
@@ -77,12 +77,10 @@ func (b *Backend) ExpertMatMul(dst, x backend.Tensor, weight backend.Weight, ids
 		}
 	}
 	experts := w.rows / dst.N
-	if t := b.expertTile(dst.Rows, experts); t.Rows > 0 {
-		b.expertTiles(op, shaders.ExpertTileParams{
-			K: u32(w.n), M: u32(dst.N), Slots: u32(dst.Rows), PerRow: u32(dst.Rows / x.Rows),
-			XOff: u32(x.Off), XStride: u32(x.Stride), DstOff: u32(dst.Off), DstStride: u32(dst.Stride),
-			Experts: u32(experts), RowUnits: u32(w.rowUnits()),
-		}, t, w, ids, s, is, d)
+	if n := b.expertPanels(dst.Rows, experts, dst.N, w.n, w.chunks[0].hi); n.step > 0 {
+		for _, k := range w.chunks {
+			b.expertMatMulPanels(op, n, w, k, x, dst, ids, s, is, d)
+		}
 		return
 	}
 	if w.units(x) > 0 && dst.Rows <= shaders.MaxGridDim {

@@ -23,7 +23,7 @@ func uploaded(b *Backend, name string, values []uint32) backend.Tensor {
 // Experts whose rows lie in several bindings give the values of a weight that is not split, bit for bit, in every
 // format and form; an id past the experts gives zeros, and nothing beside the rows of dst is written.
 func TestExpertsOfSplitWeights(t *testing.T) {
-	for name, form := range map[string]expertForm{"by slot": expertsBySlot, "by tile": expertsByTile} {
+	for name, form := range map[string]expertForm{"by slot": expertsBySlot, "in panels": expertsInPanels} {
 		t.Run(name, func(t *testing.T) { expertsOfSplitWeights(t, form) })
 	}
 }

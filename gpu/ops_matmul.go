@@ -8,7 +8,7 @@ import (
 )
 
 // MatMul: dst[r,o] = sum over k of x[r,k] * w[o,k]. dst: [rows, w.Rows()], x: [rows, w.N()]. Few rows go through a
-// matrix-vector kernel, many through the tiled one.
+// matrix-vector kernel, many through panels.
 func (b *Backend) MatMul(dst, x backend.Tensor, weight backend.Weight) {
 	const op = "MatMul"
 	if !b.ready(op) {
@@ -34,36 +34,16 @@ func (b *Backend) MatMul(dst, x backend.Tensor, weight backend.Weight) {
 			b.dispatch(op, v, p, v.Grid(p), whole(k.buf), whole(k.scalesOrSelf()), whole(s), whole(d))
 			continue
 		}
-		p := shaders.MatMulParams{
-			K: u32(w.n), M: u32(k.hi - k.lo), Rows: u32(dst.Rows), XOff: u32(x.Off), XStride: u32(x.Stride),
-			DstOff: u32(dst.Off + k.lo), DstStride: u32(dst.Stride), Row0: u32(k.row0), RowUnits: u32(w.rowUnits()),
-		}
 		if few && w.packing == nil {
+			p := shaders.MatVecParams{
+				K: u32(w.n), M: u32(k.hi - k.lo), Rows: u32(dst.Rows), XOff: u32(x.Off), XStride: u32(x.Stride),
+				DstOff: u32(dst.Off + k.lo), DstStride: u32(dst.Stride), Row0: u32(k.row0),
+			}
 			b.dispatch(op, shaders.MatVec{Format: w.format.String()}, p, p.Grid(), whole(k.buf), whole(s), whole(d))
 			continue
 		}
-		if n := b.panels(dst.Rows, w.n, w.rows, k.hi-k.lo); n.rows > 0 {
-			b.matMulPanels(op, n, w, k, x, dst, s, d)
-			continue
-		}
-		v := shaders.MatMul{Format: w.format.String(), Packed: w.packing != nil, Tile: b.tile()}
-		binds := append(w.bindings(k), whole(s), whole(d))
-		for step := b.matMulRows(p, v.Tile); p.Rows > 0; {
-			part := p
-			part.Rows = min(step, p.Rows)
-			b.dispatch(op, v, part, v.Grid(part), binds...)
-			p.Rows -= part.Rows
-			p.XOff += part.Rows * p.XStride
-			p.DstOff += part.Rows * p.DstStride
-		}
+		b.matMulPanels(op, b.panels(dst.Rows, w.n, w.rows, k.hi-k.lo), w, k, x, dst, s, d)
 	}
-}
-
-// matMulRows returns how many rows of x one dispatch of a tiled product takes, whole tiles: as many as a submit may.
-// What a row gives does not depend on it.
-func (b *Backend) matMulRows(p shaders.MatMulParams, t shaders.Tile) uint32 {
-	tile := float64(t.Rows) * float64(p.K) * float64(p.M)
-	return uint32(min(max(1, b.pace.budget()/tile), 1<<16)) * uint32(t.Rows)
 }
 
 // matVecParams are the parameters of a part's product with few rows of x.
@@ -139,22 +119,16 @@ type tuning struct {
 	threads, rows int // of a workgroup, and of each group of threads in it that shares rows
 	tile          shaders.Tile
 	experts       expertForm
-	matMul        matMulForm
 	room, parts   int // of panels, in words, and that their sums are split into
 }
 
-// tile chooses the tile of a product of many rows.
-func (b *Backend) tile() shaders.Tile {
-	return b.fitted(shaders.Tile{Rows: 64, Cols: 128, Depth: 16}, 0)
-}
-
-// fitted returns t, of half as many columns where the device has too few threads or too little workgroup memory, of which
-// a kernel needs so many bytes beside the tile; or the tile that is forced.
-func (b *Backend) fitted(t shaders.Tile, beside int) shaders.Tile {
+// fitted returns t, of half as many columns where the device has too few threads or too little workgroup memory; or the tile that is
+// forced.
+func (b *Backend) fitted(t shaders.Tile) shaders.Tile {
 	if b.tune.tile.Rows > 0 {
 		return b.tune.tile
 	}
-	if t.Threads() > b.maxThreads || t.Bytes()+beside > b.limits.WorkgroupStorage {
+	if t.Threads() > b.maxThreads || t.Bytes() > b.limits.WorkgroupStorage {
 		t.Cols = 64
 	}
 	return t

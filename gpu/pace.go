@@ -97,7 +97,7 @@ func workOf(params any, grid shaders.Grid) float64 {
 		return v
 	}
 	switch p := params.(type) {
-	case shaders.MatMulParams:
+	case shaders.MatVecParams:
 		return product(p.K, p.M, max(p.Rows, memoryBound))
 	case shaders.MatMulPanelParams:
 		return product(p.Depth, p.M, p.Rows)
@@ -107,8 +107,8 @@ func workOf(params any, grid shaders.Grid) float64 {
 		return product(p.K, p.M, p.Slots)
 	case shaders.ExpertVecParams:
 		return product(4, p.K4, p.M, grid.Z)
-	case shaders.ExpertTileParams:
-		return product(p.K, p.Cols, p.Slots)
+	case shaders.ExpertPanelParams:
+		return product(p.Depth, p.M, p.Slots)
 	case shaders.AttentionParams:
 		positions := p.Positions
 		if p.Window > 0 {

@@ -60,10 +60,10 @@ func TestWorkOf(t *testing.T) {
 		params any
 		want   float64
 	}{
-		{shaders.MatMulParams{K: 4096, M: 14336, Rows: 512}, 4096 * 14336 * 512},
+		{shaders.MatVecParams{K: 4096, M: 14336, Rows: 512}, 4096 * 14336 * 512},
 		{shaders.MatVecPackedParams{K4: 1024, M: 128256, Tokens: 2}, 4096 * 128256 * 8},
 		{shaders.ExpertMatMulParams{K: 10, M: 20, Slots: 30}, 6000},
-		{shaders.ExpertTileParams{K: 10, M: 20, Cols: 4, Slots: 30}, 1200},
+		{shaders.ExpertPanelParams{Depth: 10, M: 4, Slots: 30}, 1200},
 		{shaders.AttentionParams{Rows: 2, NHead: 32, HeadDim: 128, Positions: 4096}, 2 * 2 * 32 * 128 * 4096},
 		{shaders.AttentionParams{Rows: 2, NHead: 32, HeadDim: 128, Positions: 4096, Window: 100},
 			2 * 2 * 32 * 128 * 100},

@@ -47,7 +47,7 @@ type packing struct {
 }
 
 var packings = map[backend.Format]packing{
-	backend.Q8_0:   {512, 128, 8, true, packQ8_0},
+	backend.Q8_0:   {shaders.GroupQ8_0, 128, 8, true, packQ8_0},
 	backend.Q4_0:   blocks(backend.Q4_0, packQ4_0),
 	backend.Q4_1:   blocks(backend.Q4_1, packQ4_1),
 	backend.Q5_0:   blocks(backend.Q5_0, packQ5_0),

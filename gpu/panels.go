@@ -7,14 +7,6 @@ import (
 	"cera/shaders"
 )
 
-// matMulForm forces one of the two tiled products, for tests and measurements.
-type matMulForm uint8
-
-const (
-	matMulInPanels matMulForm = iota // x and weights are decoded once to panels, of which tiles are filled as they come
-	matMulDecoding                   // the kernel decodes weights while it fills its tiles, once for each tile of rows
-)
-
 const (
 	// panelWorkgroups is how many workgroups keep a large GPU busy: where there are fewer tiles, their sums are split.
 	panelWorkgroups = 256
@@ -25,7 +17,8 @@ const (
 // panels says how a product runs in panels.
 type panels struct {
 	tile  shaders.Tile
-	depth int // row length of the panels
+	depth int // of the rows, whole steps of the tile
+	step  int // of it at a time, which is the depth of the panels
 	rows  int // of x at a time, whole tiles
 	cols  int // of w at a time, whole tiles
 	parts int // that the sums are split into
@@ -33,30 +26,25 @@ type panels struct {
 }
 
 // panels returns how a product of so many rows of n elements with a matrix of so many rows runs in panels, or with a part of
-// it; one without rows does not, as there is no room for a tile of rows so long. How sums are split follows from the shape of the whole
-// product alone, and not from the room, nor from what was measured of the device: so that a product gives the same bits
-// each time.
+// it. How sums are split follows from the shape of the whole product and from what the device allows, and not from what was measured of
+// it: so that a product gives the same bits each time.
 func (b *Backend) panels(rows, n, matrix, part int) panels {
-	if b.tune.matMul == matMulDecoding {
-		return panels{}
-	}
 	t := shaders.Tile{Rows: 64, Cols: 128, Depth: 8}
 	if rows <= 32 {
 		t.Rows = 32
 	}
-	t = b.fitted(t, 0)
+	t = b.fitted(t)
 	rows, cols := roundUp(rows, t.Rows), roundUp(part, t.Cols)
 	p := panels{tile: t, depth: roundUp(n, t.Depth)}
+	p.step, p.parts = p.depth, 1
 	p.room = b.panelRoom((rows + cols) * p.depth)
 	most := p.room / p.depth // rows of both
-	p.rows = evenly(rows, most/2, t.Rows)
-	if p.rows == 0 {
-		return panels{}
-	}
+	p.rows = evenly(rows, max(t.Rows, most/2), t.Rows)
 	submit := b.pace.budget() / (float64(p.depth) * float64(p.rows))
-	p.cols = evenly(cols, min(most-p.rows, max(t.Cols, int(min(submit, 1<<24)))), t.Cols)
-	if p.cols == 0 {
-		return panels{}
+	p.cols = evenly(cols, max(t.Cols, min(most-p.rows, int(min(submit, 1<<24)))), t.Cols)
+	if p.rows+p.cols > most { // rows too long for one tile of them
+		p.step = p.stretch(p.room / (p.rows + p.cols))
+		return p
 	}
 	tiles := rows / t.Rows * (roundUp(matrix, t.Cols) / t.Cols)
 	p.parts = max(1, min(panelWorkgroups/tiles, p.depth/t.Depth/minSplit))
@@ -67,6 +55,19 @@ func (b *Backend) panels(rows, n, matrix, part int) panels {
 		p.parts = 1
 	}
 	return p
+}
+
+// stretch returns how much of the depth is done at a time where the room allows so much, at least a step of the tile. Stretches begin
+// with a group of Q8_0 where they can, so that no group is decoded twice.
+func (p panels) stretch(most int) int {
+	if most >= p.depth {
+		return p.depth
+	}
+	unit := p.tile.Depth
+	if most >= shaders.GroupQ8_0 {
+		unit = shaders.GroupQ8_0
+	}
+	return evenly(roundUp(p.depth, unit), max(most, unit), unit)
 }
 
 // roundUp returns the first multiple of step from n on.
@@ -93,41 +94,52 @@ func (b *Backend) matMulPanels(op string, n panels, w *weight, k chunk, x, dst b
 	ofX := shaders.Panel{Format: backend.F32.String(), Width: n.tile.Rows}
 	ofW := shaders.Panel{Format: w.format.String(), Packed: w.packing != nil, Width: n.tile.Cols}
 	v := shaders.MatMulPanel{Tile: n.tile}
-	end := n.rows * n.depth
-	xs, ws := words(room, 0, end), words(room, end, n.cols*n.depth)
+	end := n.rows * n.step
+	xs, ws := words(room, 0, end), words(room, end, n.cols*n.step)
 	for r := 0; r < dst.Rows; r += n.rows {
 		p := shaders.PanelParams{
-			K: u32(w.n), Rows: u32(min(n.rows, dst.Rows-r)), Off: u32(x.Off + r*x.Stride), Stride: u32(x.Stride), Depth: u32(n.depth),
+			K: u32(w.n), Rows: u32(min(n.rows, dst.Rows-r)), Off: u32(x.Off + r*x.Stride), Stride: u32(x.Stride),
 		}
-		b.dispatch(op, ofX, p, ofX.Grid(p), whole(s), xs)
 		for o := k.lo; o < k.hi; o += n.cols {
 			q := shaders.PanelParams{
 				K: u32(w.n), Rows: u32(min(n.cols, k.hi-o)), Stride: u32(w.n), Row0: u32(k.row0 + o - k.lo), RowUnits: u32(w.rowUnits()),
-				Depth: u32(n.depth),
 			}
-			b.dispatch(op, ofW, q, ofW.Grid(q), append(w.bindings(k), ws)...)
 			t := shaders.MatMulPanelParams{
-				Depth: u32(n.depth), M: q.Rows, Rows: p.Rows, Part: u32(n.depth), Parts: 1,
-				DstOff: u32(dst.Off + r*dst.Stride + o), DstStride: u32(dst.Stride),
+				M: q.Rows, Rows: p.Rows, DstOff: u32(dst.Off + r*dst.Stride + o), DstStride: u32(dst.Stride),
 			}
-			if n.parts == 1 {
-				b.dispatch(op, v, t, v.Grid(t), ws, xs, whole(d))
-				continue
+			for at := 0; at < n.depth; at += n.step {
+				q.K0, q.Depth = u32(at), u32(min(n.step, n.depth-at))
+				if p.K0 != q.K0 || p.Depth != q.Depth { // else the panels of x are there
+					p.K0, p.Depth = q.K0, q.Depth
+					b.dispatch(op, ofX, p, ofX.Grid(p), whole(s), xs)
+				}
+				b.dispatch(op, ofW, q, ofW.Grid(q), append(w.bindings(k), ws)...)
+				t.Depth, t.Add = q.Depth, u32(min(at, 1))
+				b.multiply(op, v, t, n.parts, ws, xs, whole(d))
 			}
-			t.Part = u32(roundUp((n.depth+n.parts-1)/n.parts, n.tile.Depth))
-			t.Parts = (t.Depth + t.Part - 1) / t.Part
-			sum := shaders.MatMulSumParams{M: t.M, Rows: t.Rows, Parts: t.Parts, DstOff: t.DstOff, DstStride: t.DstStride}
-			t.DstOff, t.DstStride = 0, t.M
-			sums, err := b.interim(b.sumWords())
-			if err != nil {
-				b.fail(op, err)
-				return
-			}
-			partial := words(sums, 0, int(sum.Parts*sum.Rows*sum.M))
-			b.dispatch(op, v, t, v.Grid(t), ws, xs, partial)
-			b.dispatch(op, shaders.MatMulSum{}, sum, sum.Grid(), partial, whole(d))
 		}
 	}
+}
+
+// multiply records the product of panels, with its sums split into so many parts.
+func (b *Backend) multiply(op string, v shaders.MatMulPanel, t shaders.MatMulPanelParams, parts int, ws, xs, dst binding) {
+	t.Part, t.Parts = t.Depth, 1
+	if parts == 1 {
+		b.dispatch(op, v, t, v.Grid(t), ws, xs, dst)
+		return
+	}
+	t.Part = u32(roundUp((int(t.Depth)+parts-1)/parts, v.Tile.Depth))
+	t.Parts = (t.Depth + t.Part - 1) / t.Part
+	sum := shaders.MatMulSumParams{M: t.M, Rows: t.Rows, Parts: t.Parts, DstOff: t.DstOff, DstStride: t.DstStride}
+	t.DstOff, t.DstStride = 0, t.M
+	sums, err := b.interim(b.sumWords())
+	if err != nil {
+		b.fail(op, err)
+		return
+	}
+	partial := words(sums, 0, int(sum.Parts*sum.Rows*sum.M))
+	b.dispatch(op, v, t, v.Grid(t), ws, xs, partial)
+	b.dispatch(op, shaders.MatMulSum{}, sum, sum.Grid(), partial, dst)
 }
 
 // Room for panels, in words, is of two sizes, kept for good, as recorded steps refer to it: for small products and for all
@@ -157,16 +169,16 @@ func (b *Backend) panelRoom(words int) int {
 	return min(largeRoom, b.roomLimit())
 }
 
-// panelBytes bounds the room that products of so many rows with matrices of at most cols rows of n elements take.
-func (b *Backend) panelBytes(rows, n, cols int) int64 {
-	room := b.panels(rows, n, cols, cols).room
-	switch room {
-	case 0:
-		return 0
-	case min(smallRoom, b.roomLimit()):
-		return int64(room+b.sumWords()) * wordBytes
+// panelBytes bounds the room that products take for work w: that for small ones, and the one for others where there are any.
+func (b *Backend) panelBytes(w Work) int64 {
+	room := b.panels(w.Rows, w.MatrixN, w.MatrixM, w.MatrixM).room
+	if w.Experts > 0 {
+		room = max(room, b.expertPanels(w.Slots, w.Experts, w.MatrixM/w.Experts, w.MatrixN, w.MatrixM).room)
 	}
-	return int64(smallRoom+room+b.sumWords()) * wordBytes
+	if room > smallRoom {
+		room += smallRoom
+	}
+	return int64(room+b.sumWords()) * wordBytes
 }
 
 // words binds n words of a buffer.

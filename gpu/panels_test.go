@@ -21,18 +21,18 @@ func TestPanels(t *testing.T) {
 		rate            float64
 		want            panels
 	}{
-		{"a prompt", 512, 4096, 14336, 0, 1 << 30, fast, panels{tall, 4096, 512, 14336, 1, largeRoom}},
-		{"long rows", 512, 14336, 4096, 0, 1 << 30, fast, panels{tall, 14336, 512, 4096, 1, largeRoom}},
-		{"few columns", 512, 4096, 1024, 0, 1 << 30, fast, panels{tall, 4096, 512, 1024, 4, largeRoom}},
-		{"few tokens", 9, 4096, 4096, 0, 1 << 30, fast, panels{low, 4096, 32, 4096, 8, largeRoom}},
-		{"rows that end inside of a tile", 65, 2049, 129, 0, 1 << 30, fast, panels{tall, 2056, 128, 256, 16, smallRoom}},
-		{"a vocabulary", 512, 4096, 128256, 0, 1 << 30, fast, panels{tall, 4096, 512, 14336, 1, largeRoom}},
-		{"a small model", 64, 64, 300, 0, 1 << 30, fast, panels{tall, 64, 64, 384, 1, smallRoom}},
-		{"a slow device", 9, 4096, 4096, 0, 1 << 30, slow, panels{low, 4096, 32, 640, 8, largeRoom}},
-		{"a part of the matrix", 9, 4096, 4096, 200, 1 << 30, fast, panels{low, 4096, 32, 256, 8, largeRoom}},
-		{"more rows than there is room for", 40000, 4096, 4096, 0, 1 << 30, fast, panels{tall, 4096, 8000, 4096, 1, largeRoom}},
-		{"a small binding", 512, 4096, 4096, 0, 1 << 22, fast, panels{tall, 4096, 128, 128, 1, 1 << 20}},
-		{"no room for a tile", 64, 4096, 4096, 0, 1 << 20, fast, panels{}},
+		{"a prompt", 512, 4096, 14336, 0, 1 << 30, fast, panels{tall, 4096, 4096, 512, 14336, 1, largeRoom}},
+		{"long rows", 512, 14336, 4096, 0, 1 << 30, fast, panels{tall, 14336, 14336, 512, 4096, 1, largeRoom}},
+		{"few columns", 512, 4096, 1024, 0, 1 << 30, fast, panels{tall, 4096, 4096, 512, 1024, 4, largeRoom}},
+		{"few tokens", 9, 4096, 4096, 0, 1 << 30, fast, panels{low, 4096, 4096, 32, 4096, 8, largeRoom}},
+		{"rows that end inside of a tile", 65, 2049, 129, 0, 1 << 30, fast, panels{tall, 2056, 2056, 128, 256, 16, smallRoom}},
+		{"a vocabulary", 512, 4096, 128256, 0, 1 << 30, fast, panels{tall, 4096, 4096, 512, 14336, 1, largeRoom}},
+		{"a small model", 64, 64, 300, 0, 1 << 30, fast, panels{tall, 64, 64, 64, 384, 1, smallRoom}},
+		{"a slow device", 9, 4096, 4096, 0, 1 << 30, slow, panels{low, 4096, 4096, 32, 640, 8, largeRoom}},
+		{"a part of the matrix", 9, 4096, 4096, 200, 1 << 30, fast, panels{low, 4096, 4096, 32, 256, 8, largeRoom}},
+		{"more rows than there is room for", 40000, 4096, 4096, 0, 1 << 30, fast, panels{tall, 4096, 4096, 8000, 4096, 1, largeRoom}},
+		{"a small binding", 512, 4096, 4096, 0, 1 << 22, fast, panels{tall, 4096, 4096, 128, 128, 1, 1 << 20}},
+		{"no room for a tile of whole rows", 64, 4096, 4096, 0, 1 << 20, fast, panels{tall, 4096, 1024, 64, 128, 1, 1 << 18}},
 	} {
 		b := &Backend{maxThreads: 256, pace: pace{rate: c.rate}}
 		b.limits = Limits{WorkgroupStorage: 16 << 10, MaxBinding: c.binding, MaxBuffer: 1 << 30}
@@ -44,8 +44,8 @@ func TestPanels(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: found %+v, expected %+v", c.name, got, c.want)
 		}
-		if got.rows > 0 && (got.rows+got.cols)*got.depth > got.room {
-			t.Errorf("%s: %d + %d rows of %d do not fit %d words", c.name, got.rows, got.cols, got.depth, got.room)
+		if (got.rows+got.cols)*got.step > got.room {
+			t.Errorf("%s: %d + %d rows of %d do not fit %d words", c.name, got.rows, got.cols, got.step, got.room)
 		}
 	}
 }

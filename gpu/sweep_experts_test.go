@@ -14,8 +14,8 @@ import (
 	"cera/shaders"
 )
 
-// TestSweepExperts measures the product of experts by slot and in tiles of several shapes on this machine's GPU, a line for each
-// number of tokens, where CERA_SWEEP is set: for the choice in expertTile. Tokens take experts by chance.
+// TestSweepExperts measures the product of experts by slot and in panels with tiles of several shapes on this machine's GPU, a line for each
+// number of tokens, where CERA_SWEEP is set: for the choice in expertPanels. Tokens take experts by chance.
 func TestSweepExperts(t *testing.T) {
 	if os.Getenv("CERA_SWEEP") == "" {
 		t.Skip("SKIPPED: a measurement, not a test; set CERA_SWEEP=1")
@@ -24,10 +24,9 @@ func TestSweepExperts(t *testing.T) {
 	m := &kernelbench.Meter{Backend: b, MinTime: 50 * time.Millisecond, Samples: 3}
 	forms := []tuning{{experts: expertsBySlot}}
 	for _, tile := range []shaders.Tile{
-		{Rows: 16, Cols: 128, Depth: 16}, {Rows: 32, Cols: 64, Depth: 16}, {Rows: 32, Cols: 128, Depth: 16}, {Rows: 64, Cols: 64, Depth: 16},
-		{Rows: 64, Cols: 128, Depth: 16},
+		{Rows: 32, Cols: 64, Depth: 8}, {Rows: 32, Cols: 128, Depth: 8}, {Rows: 64, Cols: 64, Depth: 8}, {Rows: 64, Cols: 128, Depth: 8},
 	} {
-		forms = append(forms, tuning{experts: expertsByTile, tile: tile})
+		forms = append(forms, tuning{experts: expertsInPanels, tile: tile})
 	}
 	for _, s := range []kernelbench.ExpertShape{
 		{Used: 8, Experts: 128, M: 768, K: 2048},

@@ -67,18 +67,14 @@ func TestSweep(t *testing.T) {
 			b.tune = tuning{}
 			if s.m == 14336 {
 				fmt.Printf("%v %d -> %d, 8 tokens: %6.1f us\n", f, s.k, s.m, measure(8, 100))
-				for _, tile := range []shaders.Tile{{Rows: 64, Cols: 64, Depth: 16}, {Rows: 64, Cols: 64, Depth: 8},
-					{Rows: 128, Cols: 64, Depth: 8}, {Rows: 128, Cols: 64, Depth: 16}, {Rows: 128, Cols: 128, Depth: 8},
-					{Rows: 64, Cols: 128, Depth: 16}} {
-					b.tune.tile, b.tune.matMul = tile, matMulDecoding
+				for _, tile := range []shaders.Tile{{Rows: 64, Cols: 64, Depth: 8}, {Rows: 64, Cols: 128, Depth: 8},
+					{Rows: 64, Cols: 128, Depth: 16}, {Rows: 128, Cols: 128, Depth: 8}, {Rows: 128, Cols: 128, Depth: 16}} {
+					b.tune.tile = tile
 					us := measure(512, 10)
 					fmt.Printf("%v %d -> %d, 512 tokens, tile %+v: %6.0f us %5.1f TFLOP/s\n", f, s.k, s.m, tile, us,
 						2*512*float64(s.k)*float64(s.m)/us/1e6)
 				}
 				b.tune = tuning{}
-				us := measure(512, 10)
-				fmt.Printf("%v %d -> %d, 512 tokens, in panels: %6.0f us %5.1f TFLOP/s\n", f, s.k, s.m, us,
-					2*512*float64(s.k)*float64(s.m)/us/1e6)
 			}
 			for _, w := range ws {
 				b.FreeWeight(w)

@@ -47,6 +47,9 @@ const rowSpan = 256
 // spanGrid returns the workgroups of an elementwise kernel over [rows, n].
 func spanGrid(rows, n uint32) Grid { return Fold(int(rows) * ceilDiv(n, rowSpan)) }
 
+// ceilDiv returns a/b rounded up, for b > 0.
+func ceilDiv(a, b uint32) int { return (int(a) + int(b) - 1) / int(b) }
+
 // formatDefine selects the block decoder of a weight format.
 func formatDefine(format string) map[string]string {
 	return map[string]string{"FORMAT_" + upper(format): "1"}

@@ -1,7 +1,29 @@
 package shaders
 
+import "strconv"
+
+// Tile is the shape of what one workgroup of a product computes; a thread makes 8×8 outputs.
+type Tile struct {
+	Rows, Cols int // multiples of 16
+	Depth      int // elements of x and w in workgroup memory, a multiple of a sixteenth of either
+}
+
+// Threads returns the threads of a workgroup.
+func (t Tile) Threads() int { return t.Rows / 8 * (t.Cols / 8) }
+
+// Bytes returns the workgroup memory that it takes.
+func (t Tile) Bytes() int { return 4 * t.Depth * (t.Rows + t.Cols) }
+
+func (t Tile) defines() map[string]string {
+	defines := map[string]string{}
+	for name, n := range map[string]int{"TM": t.Rows, "TN": t.Cols, "DEPTH": t.Depth, "THREADS": t.Threads()} {
+		defines[name] = strconv.Itoa(n) + "u"
+	}
+	return defines
+}
+
 // MatMulPanel selects the matrix product for many rows of matrices in panels (Panel): of x as wide as the tile has rows, of w
-// as it has columns. The tile's depth is a multiple of a sixteenth of either.
+// as it has columns.
 type MatMulPanel struct{ Tile Tile }
 
 // Storage returns the workgroup memory it needs, in bytes.
@@ -25,7 +47,7 @@ type MatMulPanelParams struct {
 	DstStride uint32
 	Part      uint32 // a multiple of the tile's depth
 	Parts     uint32
-	Pad0      uint32
+	Add       uint32 // 1: dst has sums to add to
 }
 
 // Grid returns the workgroups: one for each part of each tile of the output.

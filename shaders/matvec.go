@@ -13,9 +13,9 @@ func (v MatVec) Program() Program {
 	}
 }
 
-// MatMulParams is shared by the two matrix products: dst[r, o] = sum over k of x[r, k] * w[o, k] for r < Rows,
-// o < M. Offsets and strides are in f32 elements.
-type MatMulParams struct {
+// MatVecParams: dst[r, o] = sum over k of x[r, k] * w[o, k] for r < Rows, o < M. Offsets and
+// strides are in f32 elements.
+type MatVecParams struct {
 	K         uint32 // row length of w and x in elements; a multiple of the format's block
 	M         uint32 // weight rows in this binding
 	Rows      uint32 // activation rows
@@ -24,14 +24,10 @@ type MatMulParams struct {
 	DstOff    uint32 // includes the column of this binding's first weight row
 	DstStride uint32
 	Row0      uint32 // weight row of output 0 in this binding
-	RowUnits  uint32 // of a packed row: units of 32 elements, in Q8_0 groups of 512
-	Pad0      uint32
-	Pad1      uint32
-	Pad2      uint32
 }
 
 // Grid returns the workgroups of MatVec: one an output.
-func (p MatMulParams) Grid() Grid {
+func (p MatVecParams) Grid() Grid {
 	g := Fold(int(p.M))
 	g.Z = min(p.Rows, MaxGridDim)
 	return g

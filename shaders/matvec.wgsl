@@ -5,12 +5,22 @@
 #define WEIGHT w
 #include "common_decls.tmpl"
 #include "decode.tmpl"
-#include "matmul_params.tmpl"
+
+struct MatVecParams {
+    k: u32,
+    m: u32,
+    rows: u32,
+    x_off: u32,
+    x_stride: u32,
+    dst_off: u32,
+    dst_stride: u32,
+    row0: u32,
+}
 
 @group(0) @binding(0) var<storage, read> w: array<u32>;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read_write> dst: array<f32>;
-@group(0) @binding(3) var<uniform> params: MatMulParams;
+@group(0) @binding(3) var<uniform> params: MatVecParams;
 
 @compute @workgroup_size(WG_SIZE)
 fn matvec(

@@ -19,9 +19,10 @@ type PackedForm struct {
 	Words  int    // of the scales of a group, without the high bits
 }
 
-// PackedGroup is the number of elements, and PackedLanes of units, of a group.
+// PackedGroup is the number of elements, and PackedLanes of units, of a group; those of Q8_0 have GroupQ8_0 elements.
 const (
 	PackedGroup = 1024
+	GroupQ8_0   = 512
 	PackedLanes = 32
 )
 

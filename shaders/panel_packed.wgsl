@@ -27,7 +27,8 @@ fn panel_packed(
     @builtin(local_invocation_index) lid: u32,
 ) {
     let id = folded_id(wg, num);
-    let deeps = (units_within(params.depth) + DEEP - 1u) / DEEP;
+    let first = first_unit(params.k0);
+    let deeps = (units_within(params.k0 + params.depth) - first + DEEP - 1u) / DEEP;
     let p = id / deeps;
     if (p * WIDTH >= params.rows) {
         return;
@@ -36,7 +37,7 @@ fn panel_packed(
     for (var i = lid; i < ACROSS * DEEP; i = i + WG_SIZE) {
         let four = i % ACROSS;
         let r = p * WIDTH + 4u * four;
-        let unit = id % deeps * DEEP + i / ACROSS;
+        let unit = first + id % deeps * DEEP + i / ACROSS;
         let a = row_unit(params.row0 + min(r, last), params.row_units, unit);
         let b = row_unit(params.row0 + min(r + 1u, last), params.row_units, unit);
         let c = row_unit(params.row0 + min(r + 2u, last), params.row_units, unit);

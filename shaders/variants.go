@@ -12,14 +12,13 @@ func Variants(formats ...string) []Variant {
 		AddBias{}, Add{}, AddGated{}, Scale{}, Softcap{},
 		Route{}, ExpertSort{64}, ExpertBias{}, Combine{}, ArgMax{}, ArgMax{Merge: true}, TopK{}, TopK{Merge: true}, Draw{}, Advance{},
 		BenchPass{}, BenchFMA{}, MatMulPanel{Tile{64, 128, 8}}, MatMulSum{},
+		ExpertPanel{Tile{32, 128, 8}}, Panel{Format: "F32", Width: 32, Gather: true},
 	}
 	for _, f := range formats {
-		vs = append(vs, Embed{Format: f}, MatVec{f}, MatMul{Format: f, Tile: Tile{64, 64, 16}}, ExpertMatMul{Format: f})
-		vs = append(vs, ExpertTile{Format: f, Tile: Tile{32, 128, 16}}, Panel{Format: f, Width: 64})
+		vs = append(vs, Embed{Format: f}, MatVec{f}, ExpertMatMul{Format: f}, Panel{Format: f, Width: 64})
 	}
 	for _, f := range PackedFormats() {
-		vs = append(vs, Embed{f, true}, MatMul{f, true, Tile{64, 64, 16}}, ExpertMatMul{f, true})
-		vs = append(vs, ExpertTile{f, true, Tile{32, 128, 16}}, Panel{f, true, 128})
+		vs = append(vs, Embed{f, true}, ExpertMatMul{f, true}, Panel{Format: f, Packed: true, Width: 128})
 	}
 	for _, f := range append(PackedFormats(), "F32", "F16", "BF16") {
 		v := MatVecPacked{Format: f, Threads: 64, Rows: 4, Tokens: 1}
