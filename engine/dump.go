@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -51,8 +52,6 @@ func (e *Engine) record(ctx context.Context, tokens []int32, want func(site stri
 			e.turn.Unlock()
 		}
 	}()
-	sink := &keptSink{Sink: to}
-	to = sink
 	all := want("logits") || slices.ContainsFunc(layers.HeadSites, want)
 	err := e.main.run(ctx, tokens, rec, func(rows int) error {
 		if !all {
@@ -66,24 +65,7 @@ func (e *Engine) record(ctx context.Context, tokens []int32, want func(site stri
 			return rec.Collect(to)
 		})
 	})
-	if sink.err != nil {
-		err = sink.err // of a file, which is no fault of the device
-	}
-	return rec.Weights(), err
-}
-
-// keptSink keeps the first error of a sink.
-type keptSink struct {
-	trace.Sink
-	err error
-}
-
-func (s *keptSink) Append(site string, rows, n int, data []float32) error {
-	err := s.Sink.Append(site, rows, n, data)
-	if s.err == nil {
-		s.err = err
-	}
-	return err
+	return rec.Weights(), cmp.Or(rec.SinkErr(), err)
 }
 
 // manifest describes a run of n tokens. Reading the model for its checksum may take as long as loading it did.

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -17,6 +18,7 @@ type Recorder struct {
 	free    map[[2]int][]capture     // captures to use again, by shape
 	weights map[string]weightCapture // by norm site
 	host    map[string][]float32     // read back
+	sinkErr error                    // first of a sink
 }
 
 // capture is a copy of a tensor on the device.
@@ -106,9 +108,13 @@ type Sink interface {
 	Append(site string, rows, n int, data []float32) error
 }
 
-// Collect waits for the device and moves what was captured since the last Collect into tr. After an error the captures
+// Collect waits for the device and moves what was captured since the last Collect to a sink. After an error the captures
 // that it did not move are lost.
-func (r *Recorder) Collect(tr Sink) error {
+func (r *Recorder) Collect(to Sink) error {
+	put := to.Append
+	if t, ok := to.(*Trace); ok { // what is read is nobody else's
+		put = func(site string, rows, n int, data []float32) error { return t.put(site, rows, n, data, true) }
+	}
 	defer func() {
 		for _, c := range slices.Backward(r.pending) {
 			r.release(c)
@@ -123,7 +129,8 @@ func (r *Recorder) Collect(tr Sink) error {
 		}
 		for _, c := range left[:together] {
 			size := c.t.Rows * c.t.N
-			if err := tr.Append(c.site, c.t.Rows, c.t.N, data[:size:size]); err != nil {
+			if err := put(c.site, c.t.Rows, c.t.N, data[:size:size]); err != nil {
+				r.sinkErr = cmp.Or(r.sinkErr, err)
 				return err
 			}
 			data = data[size:]
@@ -155,6 +162,9 @@ func run(list []capture) (int, backend.Tensor) {
 	}
 	return n, t
 }
+
+// SinkErr returns the first error of a sink, as such: it is no fault of the device.
+func (r *Recorder) SinkErr() error { return r.sinkErr }
 
 // Weights returns the weights of the norms as read back from the device, by norm site. The map is the recorder's own.
 func (r *Recorder) Weights() map[string][]float32 { return r.host }

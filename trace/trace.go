@@ -4,6 +4,7 @@ package trace
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/gomlx/types/tensors"
 )
@@ -29,6 +30,11 @@ func New() *Trace { return &Trace{sites: map[string]*site{}} }
 // earlier rows, data of another length, or a name that a file's tokens or manifest have, is an error. The data is
 // copied.
 func (t *Trace) Append(name string, rows, n int, data []float32) error {
+	return t.put(name, rows, n, data, false)
+}
+
+// put is Append, which may keep data itself where nobody else has it.
+func (t *Trace) put(name string, rows, n int, data []float32, keep bool) error {
 	if err := checkRows(name, rows, n, len(data)); err != nil {
 		return err
 	}
@@ -37,6 +43,10 @@ func (t *Trace) Append(name string, rows, n int, data []float32) error {
 		s = &site{n: n}
 		t.sites[name] = s
 		t.order = append(t.order, name)
+		if keep {
+			s.data = slices.Clip(data)
+			return nil
+		}
 	}
 	if s.n != n {
 		return fmt.Errorf("site %s: rows of %d after rows of %d", name, n, s.n)
