@@ -25,11 +25,18 @@ func expectMatMul(t *testing.T, what string, dst, x *operand, w *matrix) {
 
 // testMatMuls multiplies x with several weights, joined and not, and in any order of use.
 func testMatMuls(t *testing.T, be backend.Backend) {
+	type three = [3]backend.Format
+	var formats []three
 	for _, f := range []backend.Format{backend.F32, backend.F16, backend.BF16, backend.Q8_0, backend.Q4_0, backend.Q4_K,
 		backend.Q6_K} {
+		formats = append(formats, three{f, f, f})
+	}
+	formats = append(formats, three{backend.Q4_K, backend.Q4_K, backend.Q6_K}, three{backend.Q6_K, backend.Q4_K, backend.Q4_K},
+		three{backend.Q4_K, backend.Q6_K, backend.Q4_K})
+	for _, f := range formats {
 		for _, k := range []int{256, 1024, 2304} {
 			for _, join := range []bool{false, true} {
-				ws := []*matrix{encode(t, be, f, 26, k, 1), encode(t, be, f, 9, k, 2), encode(t, be, f, 9, k, 3)}
+				ws := []*matrix{encode(t, be, f[0], 26, k, 1), encode(t, be, f[1], 9, k, 2), encode(t, be, f[2], 9, k, 3)}
 				list := []backend.Weight{ws[0].w, ws[1].w, ws[2].w}
 				if join {
 					be.Join(list...)
