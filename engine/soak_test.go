@@ -101,6 +101,11 @@ func (s *soak) add(name string, be backend.Backend) {
 		}
 	})
 	d := &soakDevice{name: name, e: e, dir: s.t.TempDir(), bad: s.bad, want: map[string]string{}}
+	// A whole batch, so that the room for products of many rows, which is kept, is there from the start.
+	if _, err = e.Eval(ctx, engine.DefaultTokens(e.Config().Vocab, 32)); err != nil {
+		s.t.Fatal(err)
+	}
+	e.Reset()
 	if d.tok, err = e.Tokenizer(tokenizer.Options{}); err != nil {
 		s.t.Fatal(err)
 	}
