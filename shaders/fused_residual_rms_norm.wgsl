@@ -4,7 +4,6 @@
 // faster.
 #define WG_SIZE 256u
 #include "held_row.tmpl"
-#define AHEAD 3u
 
 struct FusedResidualRMSNormParams {
     outer: u32,
@@ -101,33 +100,18 @@ fn fused_residual_rms_norm(
     }
 #endif
     let factors = inv_rms(row, params.inner, bitcast<f32>(params.eps_bits), lid, held_squares(&v));
-#ifdef VEC4
     for (var k = 0u; k < HELD; k = k + 1u) {
         let i = lid + k * WG_SIZE;
         if (in_row(i)) {
+#ifdef VEC4
             arena[at(params.out_off, row, i)] = v[k] * factors.x * factors.y * gamma[k] + beta[k];
-        }
-    }
 #else
-    // Without fours there are too many registers to have the weights beforehand: a few at a time are asked for together.
-    for (var first = 0u; first < HELD; first = first + AHEAD) {
-        var gamma: array<f32, AHEAD>;
-        var beta: array<f32, AHEAD>;
-        for (var k = 0u; k < AHEAD; k = k + 1u) {
-            let i = lid + (first + k) * WG_SIZE;
-            if (first + k < HELD && in_row(i)) {
-                gamma[k] = arena[at(params.gamma_off, 0u, i)];
-                beta[k] = arena[at(params.beta_off, 0u, i)];
-            }
-        }
-        for (var k = 0u; k < AHEAD; k = k + 1u) {
-            let i = lid + (first + k) * WG_SIZE;
-            if (first + k < HELD && in_row(i)) {
-                arena[at(params.out_off, row, i)] = v[first + k] * factors.x * factors.y * gamma[k] + beta[k];
-            }
+            // Without fours there are too many registers to have these beforehand.
+            let y = v[k] * factors.x * factors.y;
+            arena[at(params.out_off, row, i)] = y * arena[at(params.gamma_off, 0u, i)] + arena[at(params.beta_off, 0u, i)];
+#endif
         }
     }
-#endif
 #else
     var squares = ELEMENT();
     for (var i = lid; i < row_count(); i = i + WG_SIZE) {
