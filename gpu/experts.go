@@ -29,11 +29,7 @@ func (b *Backend) expertPanels(slots, experts, m, n, part int) panels {
 	if by != expertsInPanels || int64(expertWords(slots, experts))*wordBytes > b.limits.MaxBinding {
 		return panels{}
 	}
-	t := shaders.Tile{Rows: 64, Cols: 128, Depth: 8}
-	if slots < t.Rows*experts { // most would be half empty
-		t.Rows = minExpertRows
-	}
-	t = b.fitted(t)
+	t := b.panelTile(slots < 2*lowRows*experts)
 	p := panels{tile: t, depth: roundUp(n, t.Depth), parts: 1}
 	p.rows = shaders.ExpertSort{TileRows: t.Rows}.Tiles(shaders.ExpertSortParams{Slots: u32(slots), Experts: u32(experts)}) * t.Rows
 	p.cols = roundUp(part, t.Cols)
@@ -46,16 +42,13 @@ func (b *Backend) expertPanels(slots, experts, m, n, part int) panels {
 	return p
 }
 
-// minExpertRows is the smaller of the numbers of rows that tiles of experts have.
-const minExpertRows = 32
-
 // expertWords is the most that sorted slots and their tiles take.
 func expertWords(slots, experts int) int {
-	return shaders.ExpertSort{TileRows: minExpertRows}.Words(shaders.ExpertSortParams{Slots: u32(slots), Experts: u32(experts)})
+	return shaders.ExpertSort{TileRows: lowRows}.Words(shaders.ExpertSortParams{Slots: u32(slots), Experts: u32(experts)})
 }
 
-// expertMatMulPanels records the products of slots with one part of a weight, in panels. The operands are checked.
-func (b *Backend) expertMatMulPanels(op string, n panels, w *weight, k chunk, x, dst, ids backend.Tensor, xs, is, d *buffer) {
+// expertMatMulPanels records the products of slots in panels. The operands are checked.
+func (b *Backend) expertMatMulPanels(op string, n panels, w *weight, x, dst, ids backend.Tensor, xs, is, d *buffer) {
 	room, err := b.keep(b.rooms, n.room, "panels", n.room)
 	if err != nil {
 		b.fail(op, err)
@@ -68,9 +61,7 @@ func (b *Backend) expertMatMulPanels(op string, n panels, w *weight, k chunk, x,
 		b.fail(op, err)
 		return
 	}
-	if k.lo == 0 {
-		b.dispatch(op, sort, s, s.Grid(), whole(is), whole(order))
-	}
+	b.dispatch(op, sort, s, s.Grid(), whole(is), whole(order))
 	ofX := shaders.Panel{Format: backend.F32.String(), Width: n.tile.Rows, Gather: true}
 	ofW := shaders.Panel{Format: w.format.String(), Packed: w.packing != nil, Width: n.tile.Cols}
 	v := shaders.ExpertPanel{Tile: n.tile}
@@ -78,19 +69,20 @@ func (b *Backend) expertMatMulPanels(op string, n panels, w *weight, k chunk, x,
 	p := shaders.PanelParams{
 		K: u32(w.n), Rows: u32(n.rows), Off: u32(x.Off), Stride: u32(x.Stride), Slots: s.Slots, PerRow: u32(dst.Rows / x.Rows),
 	}
-	q := shaders.PanelParams{K: u32(w.n), Rows: u32(k.hi - k.lo), Stride: u32(w.n), RowUnits: u32(w.rowUnits())}
+	q := shaders.PanelParams{K: u32(w.n), Stride: u32(w.n), RowUnits: u32(w.rowUnits())}
 	t := shaders.ExpertPanelParams{
-		M: u32(dst.N), Slots: s.Slots, Experts: s.Experts, Tiles: u32(sort.Tiles(s)), RowLo: u32(k.lo), RowHi: u32(k.hi),
-		DstOff: u32(dst.Off), DstStride: u32(dst.Stride),
+		M: u32(dst.N), Slots: s.Slots, Experts: s.Experts, Tiles: u32(sort.Tiles(s)), DstOff: u32(dst.Off), DstStride: u32(dst.Stride),
 	}
-	v.Spans(&t)
 	for at := 0; at < n.depth; at += n.step {
 		depth := u32(min(n.step, n.depth-at))
 		p.K0, p.Depth, q.K0, q.Depth = u32(at), depth, u32(at), depth
-		b.dispatch(op, ofX, p, ofX.Grid(p), whole(xs), whole(order), xPanels)
-		b.dispatch(op, ofW, q, ofW.Grid(q), append(w.bindings(k), wPanels)...)
 		t.Depth, t.Add = depth, u32(min(at, 1))
-		b.dispatch(op, v, t, v.Grid(t), wPanels, xPanels, whole(order), whole(d))
+		b.dispatch(op, ofX, p, ofX.Grid(p), whole(xs), whole(order), xPanels)
+		for _, k := range w.chunks {
+			q.Rows, t.RowLo, t.RowHi = u32(k.hi-k.lo), u32(k.lo), u32(k.hi)
+			b.dispatch(op, ofW, q, ofW.Grid(q), append(w.bindings(k), wPanels)...)
+			b.dispatch(op, v, t, v.Grid(t), wPanels, xPanels, whole(order), whole(d))
+		}
 	}
 }
 

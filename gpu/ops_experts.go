@@ -78,9 +78,7 @@ func (b *Backend) ExpertMatMul(dst, x backend.Tensor, weight backend.Weight, ids
 	}
 	experts := w.rows / dst.N
 	if n := b.expertPanels(dst.Rows, experts, dst.N, w.n, w.chunks[0].hi); n.step > 0 {
-		for _, k := range w.chunks {
-			b.expertMatMulPanels(op, n, w, k, x, dst, ids, s, is, d)
-		}
+		b.expertMatMulPanels(op, n, w, x, dst, ids, s, is, d)
 		return
 	}
 	if w.units(x) > 0 && dst.Rows <= shaders.MaxGridDim {

@@ -29,11 +29,7 @@ type panels struct {
 // it. How sums are split follows from the shape of the whole product and from what the device allows, and not from what was measured of
 // it: so that a product gives the same bits each time.
 func (b *Backend) panels(rows, n, matrix, part int) panels {
-	t := shaders.Tile{Rows: 64, Cols: 128, Depth: 8}
-	if rows <= 32 {
-		t.Rows = 32
-	}
-	t = b.fitted(t)
+	t := b.panelTile(rows <= lowRows)
 	rows, cols := roundUp(rows, t.Rows), roundUp(part, t.Cols)
 	p := panels{tile: t, depth: roundUp(n, t.Depth)}
 	p.step, p.parts = p.depth, 1
@@ -57,6 +53,18 @@ func (b *Backend) panels(rows, n, matrix, part int) panels {
 	return p
 }
 
+// lowRows is how many rows low tiles have.
+const lowRows = 32
+
+// panelTile chooses the tile of a product in panels, low where tiles of more rows would be empty for the most part.
+func (b *Backend) panelTile(low bool) shaders.Tile {
+	t := shaders.Tile{Rows: 64, Cols: 128, Depth: 8}
+	if low {
+		t.Rows = lowRows
+	}
+	return b.fitted(t)
+}
+
 // stretch returns how much of the depth is done at a time where the room allows so much, at least a step of the tile. Stretches begin
 // with a group of Q8_0 where they can, so that no group is decoded twice.
 func (p panels) stretch(most int) int {
@@ -73,13 +81,10 @@ func (p panels) stretch(most int) int {
 // roundUp returns the first multiple of step from n on.
 func roundUp(n, step int) int { return (n + step - 1) / step * step }
 
-// evenly cuts n, a multiple of step, into as few equal parts as have at most so many, multiples of step too, and returns how many
-// each has but the last, which may have fewer; 0 where not even one step fits.
+// evenly cuts n, a multiple of step, into as few equal parts as have at most so many, at least step, multiples of step too, and returns
+// how many each has but the last, which may have fewer.
 func evenly(n, most, step int) int {
-	if most /= step; most == 0 {
-		return 0
-	}
-	n /= step
+	n, most = n/step, most/step
 	parts := (n + most - 1) / most
 	return (n + parts - 1) / parts * step
 }

@@ -24,23 +24,21 @@ type ExpertPanelParams struct {
 	Slots     uint32
 	Experts   uint32
 	Tiles     uint32 // that the slots are cut into
-	Span      uint32 // panels of w that have rows of one expert, at most
 	RowLo     uint32
 	RowHi     uint32
 	DstOff    uint32 // [slots, m]
 	DstStride uint32
 	Add       uint32 // 1: dst has sums to add to
 	Pad0      uint32
-}
-
-// Spans sets Span for panels of the width of a tile.
-func (v ExpertPanel) Spans(p *ExpertPanelParams) {
-	width := uint32(v.Tile.Cols)
-	p.Span = uint32(ceilDiv(p.M, width))
-	if p.M%width != 0 || p.RowLo%width != 0 {
-		p.Span = (p.M+width-2)/width + 1
-	}
+	Pad1      uint32
 }
 
 // Grid returns the workgroups: one for each tile of the output, empty ones among them.
-func (v ExpertPanel) Grid(p ExpertPanelParams) Grid { return Fold(int(p.Tiles) * int(p.Span)) }
+func (v ExpertPanel) Grid(p ExpertPanelParams) Grid {
+	width := uint32(v.Tile.Cols)
+	span := ceilDiv(p.M, width) // panels of w that have rows of one expert, at most
+	if p.M%width != 0 || p.RowLo%width != 0 {
+		span = int(p.M+width-2)/int(width) + 1
+	}
+	return Fold(int(p.Tiles) * span)
+}
