@@ -4,7 +4,6 @@ package gpu
 
 import (
 	"fmt"
-	"slices"
 
 	"cera/backend"
 	"cera/shaders"
@@ -16,54 +15,37 @@ type joint struct {
 	alive   int
 }
 
-// Join stores weights together, so that one dispatch multiplies all of them with the same x. Of those that cannot be, it joins the ones
-// that follow one another and can: weights of one part each, of one format and row length, in all no larger than a binding.
+// Join stores weights together, so that one dispatch multiplies all of them with the same x. It leaves them as they are
+// where that is not possible: other formats or row lengths, weights of several parts, or a sum larger than a binding.
 func (b *Backend) Join(ws ...backend.Weight) {
 	const op = "Join"
 	if !b.ready(op) {
 		return
 	}
-	list := make([]*weight, len(ws))
-	for i, x := range ws {
-		var err error
-		if list[i], err = b.weight(x); err != nil {
+	j := &joint{}
+	quants, scales := 0, 0
+	for _, x := range ws {
+		w, err := b.weight(x)
+		if err != nil {
 			b.fail(op, err)
 			return
 		}
-	}
-	for len(list) > 0 {
-		n := b.joinable(list)
-		if n > 1 {
-			b.join(op, list[:n])
+		first := w
+		if len(j.weights) > 0 {
+			first = j.weights[0]
 		}
-		list = list[max(1, n):]
-	}
-}
-
-// joinable returns how many of the first weights can be joined.
-func (b *Backend) joinable(ws []*weight) int {
-	quants, first := 0, ws[0]
-	for i, w := range ws {
 		if len(w.chunks) != 1 || w.joint != nil || w.format != first.format || w.n != first.n ||
 			(w.packing == nil) != (first.packing == nil) || !w.wholeRows() {
-			return i
+			return
 		}
-		if quants += w.chunks[0].buf.words; int64(quants)*wordBytes > b.maxWeight {
-			return i
-		}
-	}
-	return len(ws)
-}
-
-// join stores weights together that can be.
-func (b *Backend) join(op string, ws []*weight) {
-	j := &joint{weights: slices.Clone(ws)}
-	quants, scales := 0, 0
-	for _, w := range ws {
 		quants += w.chunks[0].buf.words
 		if s := w.chunks[0].scales; s != nil {
 			scales += s.words
 		}
+		j.weights = append(j.weights, w)
+	}
+	if len(j.weights) < 2 || int64(quants)*wordBytes > b.maxWeight {
+		return
 	}
 	buf, err := b.newBuffer(j.weights[0].name+" and others", quants, weightBuffer, storageUsage)
 	if err != nil {
@@ -119,7 +101,7 @@ func joined(ws []*weight) bool {
 	return true
 }
 
-// MatMuls is a MatMul of x with each weight; of three those that are joined are one dispatch where x has few rows.
+// MatMuls is a MatMul of x with each weight; three that are joined, and few rows of x, are one dispatch.
 func (b *Backend) MatMuls(dst []backend.Tensor, x backend.Tensor, ws []backend.Weight) {
 	const op = "MatMuls"
 	if !b.ready(op) {
@@ -129,46 +111,26 @@ func (b *Backend) MatMuls(dst []backend.Tensor, x backend.Tensor, ws []backend.W
 		b.fail(op, fmt.Errorf("found %d outputs for %d weights", len(dst), len(ws)))
 		return
 	}
-	few := len(ws) == 3 && x.Rows <= b.matVecRows && x.Rows > 0
-	switch {
-	case few && b.fuses(dst, x, ws):
-		b.matMulParts(op, dst, x, ws)
-	case few && b.fuses(dst, x, ws[:2]):
-		b.matMulParts(op, dst, x, ws[:2])
-		b.MatMul(dst[2], x, ws[2])
-	case few && b.fuses(dst, x, ws[1:]):
-		b.MatMul(dst[0], x, ws[0])
-		b.matMulParts(op, []backend.Tensor{dst[1], dst[2], dst[0]}, x, ws[1:])
-	default:
+	if len(ws) != 3 || x.Rows > b.matVecRows || x.Rows == 0 || !b.fuses(dst, x, ws) {
 		backend.MatMulEach(b, dst, x, ws)
+		return
 	}
-}
-
-// matMulParts multiplies x with two or three joined weights. There are three outputs, of which it leaves the last alone where the weights
-// are two.
-func (b *Backend) matMulParts(op string, dst []backend.Tensor, x backend.Tensor, ws []backend.Weight) {
 	c := b.check(op)
-	first := c.weight(ws[0])
-	s := c.tensor("x", x, anySize, first.n)
+	w := [3]*weight{c.weight(ws[0]), c.weight(ws[1]), c.weight(ws[2])}
+	s := c.tensor("x", x, anySize, w[0].n)
 	var d [3]*buffer
-	var ends [3]int // rows of the weights up to each
-	rows := 0
 	for i := range d {
-		n := anySize
-		if i < len(ws) {
-			n = c.weight(ws[i]).rows
-			rows += n
-		}
-		d[i], ends[i] = c.tensor("dst", dst[i], x.Rows, n), rows
+		d[i] = c.tensor("dst", dst[i], x.Rows, w[i].rows)
 	}
 	if !c.ok() {
 		return
 	}
-	v := b.matVec(first, x.Rows, rows)
+	rows := w[0].rows + w[1].rows + w[2].rows
+	v := b.matVec(w[0], x.Rows, rows)
 	v.Parts = true
-	p := fusedParams(first, x, dst)
-	p.M, p.First1, p.First2 = u32(rows), u32(ends[0]), u32(ends[1])
-	k := first.chunks[0]
+	p := fusedParams(w[0], x, dst)
+	p.M, p.First1, p.First2 = u32(rows), u32(w[0].rows), u32(w[0].rows+w[1].rows)
+	k := w[0].chunks[0]
 	b.dispatch(op, v, p, v.Grid(p), whole(k.buf), whole(k.scalesOrSelf()), whole(s), whole(d[0]), whole(d[1]),
 		whole(d[2]))
 }
