@@ -110,7 +110,7 @@ fn matvec_packed(
     let lane = lid % LANES;
     let own = lid / LANES * OWN; // first of the group's rows
 #if defined(BLOCKS)
-#ifdef LOOKED_UP
+#ifdef BY_LEVEL
     fill_levels(lid);
     workgroupBarrier();
 #endif
