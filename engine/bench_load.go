@@ -13,7 +13,7 @@ type LoadResult struct {
 	Bytes      int64   `json:"bytes"`               // of the tensors that were loaded, as in the file
 	Upload     float64 `json:"upload_seconds"`      // from the first of them to all being on the device, and the cache beside them
 	Rate       float64 `json:"gb_per_s"`            // Bytes in Upload, in 10^9 bytes a second
-	Open       float64 `json:"open_seconds"`        // that, and besides: the file, the device, the plan, kernels
+	Open       float64 `json:"open_seconds"`        // that, and besides: the file, the device, the plan; kernels may still be on their way
 	FirstToken float64 `json:"first_token_seconds"` // from the begin of opening to the first token after a prompt of eight
 }
 

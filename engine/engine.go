@@ -169,6 +169,9 @@ func start(ctx context.Context, f *gguf.File, r *Resolved, be backend.Backend, o
 			return nil, deviceError(&MemoryError{p})
 		}
 	}
+	if !be.Info().Software { // where kernels run on the processor, compiling more of them than are used is no gain
+		prepare(ctx, f, be, o)
+	}
 	upload := time.Now()
 	err := r.Binding.Load(ctx, be, func(done, total int64, name string) {
 		e.loaded.Bytes = total
@@ -185,32 +188,47 @@ func start(ctx context.Context, f *gguf.File, r *Resolved, be backend.Backend, o
 	if err != nil {
 		return nil, deviceError(fmt.Errorf("%s: %w", f.Path, err))
 	}
-	e.model.Join(be)
-	ubatch, positions := o.shape(r.Config)
-	e.model.LongContext = cmp.Or(o.ropeCtx, positions) > e.model.Ropes[0].OrigCtx
-	if e.main, err = e.session(ubatch, positions, o.Norms); err != nil { // waits for the device
+	if err := e.begin(o, r.Config); err != nil { // waits for the device
 		e.model.Close(be)
 		return nil, deviceError(fmt.Errorf("%s: %w", f.Path, err))
 	}
 	e.loaded.took(upload)
-	if !be.Info().Software { // where kernels run on the processor, compiling more of them than are used is no gain
-		e.Prepare(ctx)
-	}
 	e.loaded.Open = time.Since(began).Seconds()
 	return e, nil
 }
 
-// preparer is a backend that compiles kernels beforehand.
-type preparer interface{ Prepare(f func()) }
+// begin makes the engine's own sequence, once its weights are there.
+func (e *Engine) begin(o Options, c layers.Config) error {
+	e.model.Join(e.be)
+	ubatch, positions := o.shape(c)
+	e.model.LongContext = cmp.Or(o.ropeCtx, positions) > e.model.Ropes[0].OrigCtx
+	var err error
+	e.main, err = e.session(ubatch, positions, o.Norms)
+	return err
+}
 
-// Prepare compiles the kernels of a prompt and of greedy decoding, on all cores, where the backend compiles any: the first run would
-// compile one after the other. Loading a model onto a GPU does so by itself.
-func (e *Engine) Prepare(ctx context.Context) {
-	p, ok := e.be.(preparer)
+// preparer is a backend that compiles kernels beforehand.
+type preparer interface {
+	Prepare(f func(sketch backend.Backend))
+}
+
+// prepare has a backend that compiles kernels compile those that a prompt and greedy decoding of a file will run, on all cores,
+// while weights are uploaded: the first run would compile one after the other.
+func prepare(ctx context.Context, f *gguf.File, be backend.Backend, o Options) {
+	p, ok := be.(preparer)
 	if !ok {
 		return
 	}
-	p.Prepare(func() {
+	p.Prepare(func(sketch backend.Backend) {
+		r, err := Resolve(f)
+		if err != nil {
+			return
+		}
+		r.Binding.Outline(sketch)
+		e := &Engine{file: f, be: sketch, model: r.model, kv: o.KV, turn: new(turn)}
+		if e.begin(o, r.Config) != nil {
+			return
+		}
 		for _, n := range []int{e.main.state.UBatch(), firstPrompt} {
 			// What is computed, and errors of that, are nothing: no op runs.
 			_, _ = e.Greedy(ctx, DefaultTokens(e.model.Vocab, min(n, e.main.Ctx()-1)), 1)

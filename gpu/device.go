@@ -57,7 +57,8 @@ type Backend struct {
 	interims  map[int]*buffer // what a step of an op leaves to the next, by the logarithm of the size
 	rooms     map[int]*buffer // of panels, by their words
 	halves    halfKind        // what the device makes of subnormal halves
-	preparing *preparing      // of the Prepare that runs, or nil
+	sketching *sketching      // of a backend without a device, or nil
+	compiling *compiling      // what Prepare began, or nil
 	pace      pace
 	submits   uint64 // so far
 	commands  uint64 // so far
@@ -296,6 +297,8 @@ func (b *Backend) Close() {
 	if b.closed {
 		return
 	}
+	b.stopCompiling()
+	b.awaitCompiled()
 	b.wait("Close")
 	b.closed = true
 	b.release()
@@ -331,5 +334,7 @@ func (b *Backend) release() {
 	if b.adapter != nil {
 		b.adapter.Release()
 	}
-	b.instance.Release()
+	if b.instance != nil {
+		b.instance.Release()
+	}
 }

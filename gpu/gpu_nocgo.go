@@ -27,3 +27,6 @@ func Library() string { return "" }
 
 // Memory returns nothing: there is no device.
 func (*Backend) Memory() Memory { return Memory{} }
+
+// Compiled returns nothing: there are no kernels.
+func (*Backend) Compiled() int { return 0 }

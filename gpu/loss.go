@@ -37,6 +37,7 @@ func (b *Backend) lose(why string) {
 	if told, lost := b.events.lost(); lost && told != "" {
 		why = told
 	}
+	b.stopCompiling()
 	b.lost = fmt.Errorf("%w: %w", ErrLost, oneLine(errors.New(why)))
 	if b.rec.pass != nil {
 		b.rec.pass.Release()
@@ -48,9 +49,9 @@ func (b *Backend) lose(why string) {
 }
 
 // poll lets the library free what was dropped and call back, and reports whether the device has done all that was
-// submitted. A lost device has nothing left to do.
+// submitted. A lost device has nothing left to do, nor has a sketch.
 func (b *Backend) poll() bool {
-	if b.lost != nil {
+	if b.lost != nil || b.sketching != nil {
 		return true
 	}
 	done, survived := pollNative(b.dev)

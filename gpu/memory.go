@@ -62,12 +62,15 @@ func (b *Backend) newBuffer(name string, words int, kind bufferKind, usage wgpu.
 	if int64(buf.total()) > b.limits.MaxBuffer/wordBytes {
 		return nil, &LimitError{name, limitBuffer, int64(words) * wordBytes, b.limits.MaxBuffer}
 	}
-	raw, err := b.dev.CreateBuffer(&wgpu.BufferDescriptor{Label: name, Usage: usage, Size: uint64(buf.total()) * wordBytes})
-	if err != nil {
-		return nil, fmt.Errorf("%s, %d bytes: %w", name, words*wordBytes, oneLine(err))
+	if b.sketching == nil {
+		var err error
+		buf.raw, err = b.dev.CreateBuffer(&wgpu.BufferDescriptor{Label: name, Usage: usage, Size: uint64(buf.total()) * wordBytes})
+		if err != nil {
+			return nil, fmt.Errorf("%s, %d bytes: %w", name, words*wordBytes, oneLine(err))
+		}
 	}
 	b.nextID++
-	buf.raw, buf.id = raw, b.nextID
+	buf.id = b.nextID
 	b.buffers[buf] = struct{}{}
 	b.account(buf, 1)
 	return buf, b.poison(buf)
@@ -90,7 +93,9 @@ func (b *Backend) drop(buf *buffer) {
 	buf.freed = true
 	delete(b.buffers, buf)
 	b.account(buf, -1)
-	buf.raw.Release()
+	if buf.raw != nil {
+		buf.raw.Release()
+	}
 }
 
 // Alloc returns zeroed device memory for rows × n words, both at least 1, stride n. A tensor is at most
@@ -155,7 +160,7 @@ func (b *Backend) upload(op string, t backend.Tensor, words int, data []byte) {
 	if c.err == nil && words != t.Rows*t.N {
 		c.fail("data: found %d values, expected %d for %s", words, t.Rows*t.N, describeTensor(t))
 	}
-	if !c.ok() || words == 0 || b.preparing != nil {
+	if !c.ok() || words == 0 || b.sketching != nil {
 		return
 	}
 	b.submit(op) // a write goes ahead of everything that is not submitted yet

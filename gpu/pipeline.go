@@ -31,6 +31,10 @@ func (b *Backend) pipeline(v shaders.Variant) (*pipeline, error) {
 	if p, ok := b.pipelines[v]; ok {
 		return p, nil
 	}
+	b.awaitCompiled()
+	if p, ok := b.pipelines[v]; ok {
+		return p, nil
+	}
 	p, err := b.makePipeline(v)
 	if err == nil {
 		b.pipelines[v] = p

@@ -72,7 +72,7 @@ func (b *Backend) readRows(op string, dst []byte, buf *buffer, t backend.Tensor)
 
 // readSpan copies rows of n words that start stride words apart, all of which fit the staging buffer.
 func (b *Backend) readSpan(op string, dst []byte, buf *buffer, off, rows, n, stride int) {
-	if b.preparing != nil {
+	if b.sketching != nil {
 		clear(dst[:rows*n*wordBytes])
 		return
 	}

@@ -88,8 +88,8 @@ func (b *Backend) dispatch(op string, v shaders.Variant, params any, grid shader
 }
 
 func (b *Backend) record(op string, v shaders.Variant, params any, grid shaders.Grid, binds []binding) error {
-	if b.preparing != nil {
-		b.preparing.add(v)
+	if b.sketching != nil {
+		b.sketching.add(v)
 		return nil
 	}
 	pipe, err := b.pipeline(v)
@@ -166,7 +166,7 @@ func (b *Backend) clearWords(op string, buf *buffer, off, n int) {
 
 // transfer records a command that is no dispatch.
 func (b *Backend) transfer(s *step) {
-	if b.preparing != nil {
+	if b.sketching != nil {
 		return
 	}
 	b.taped(*s)

@@ -41,6 +41,27 @@ func (b *Binding) Load(ctx context.Context, be backend.Backend, progress func(do
 	return nil
 }
 
+// Outline gives a backend that computes nothing what Load would give it, without data: each matrix in the format it would have, and
+// each vector. What goes wrong is left to Load to tell.
+func (b *Binding) Outline(be backend.Backend) {
+	l := loader{be: be, file: b.file}
+	for i := range b.slots {
+		s := &b.slots[i]
+		t := l.tensor(s)
+		if t == nil {
+			continue
+		}
+		f, err := FormatOf(t.Type)
+		switch {
+		case err != nil:
+		case s.Matrix != nil:
+			*s.Matrix = be.LoadWeight(s.Name, Held(f, be.Takes), s.Rows, s.N, nil)
+		case !s.Vector.Valid():
+			*s.Vector = be.Alloc(s.Name, s.Rows, s.N)
+		}
+	}
+}
+
 // FileError is an error of Load for which the file is to blame, and not the device. It names the file and the tensor.
 type FileError struct{ Err error }
 

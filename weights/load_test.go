@@ -182,6 +182,38 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// Outline gives what Load gives, re-encoded where Load does so, without data.
+func TestOutline(t *testing.T) {
+	type ternary struct {
+		model
+		w backend.Weight
+	}
+	var loaded, outlined ternary
+	f := testFile(t,
+		entry{"host", gguf.F32, []uint64{2}}, entry{"bias", gguf.BF16, []uint64{3}}, entry{"half", gguf.F16, []uint64{5, 3}},
+		entry{"norm", gguf.F32, []uint64{4}}, entry{"quant", gguf.Q4_0, []uint64{32, 2}}, entry{"ternary", gguf.TQ1_0, []uint64{256, 2}},
+	)
+	bind := func(m *ternary) *Binding {
+		return Bind(f, append(m.slots(), Slot{Name: "ternary", Rows: 2, N: 256, Matrix: &m.w}))
+	}
+	d, sketch := newDevice(), newDevice()
+	if err := bind(&loaded).Load(t.Context(), d, nil); err != nil {
+		t.Fatal(err)
+	}
+	bind(&outlined).Outline(sketch)
+	if outlined != loaded {
+		t.Errorf("found %+v, loaded %+v", outlined, loaded)
+	}
+	for name, data := range sketch.encoded {
+		if len(data) > 0 {
+			t.Errorf("%s has %d bytes", name, len(data))
+		}
+	}
+	if len(sketch.values) > 0 {
+		t.Errorf("found %v, expected no data", sketch.values)
+	}
+}
+
 // An error anywhere leaves nothing on the device but what the caller brought.
 func TestLoadFrees(t *testing.T) {
 	for _, fail := range []string{"quant", "norm", "half"} {
