@@ -28,11 +28,12 @@ func (p *pipeline) release() {
 
 // pipeline compiles v, or finds it in the cache.
 func (b *Backend) pipeline(v shaders.Variant) (*pipeline, error) {
-	if p, ok := b.pipelines[v]; ok {
-		return p, nil
+	p, ok := b.pipelines[v]
+	if !ok {
+		b.awaitCompiled()
+		p, ok = b.pipelines[v]
 	}
-	b.awaitCompiled()
-	if p, ok := b.pipelines[v]; ok {
+	if ok {
 		return p, nil
 	}
 	p, err := b.makePipeline(v)
