@@ -205,12 +205,13 @@ func liftedForms() []liftedForm {
 		{"fours", map[string]string{"VEC4": "1"}, 4, 4, long},
 		{"fewer threads", map[string]string{"WG_SIZE": "32u"}, 1, 1, 8 * 32},
 		{"held", map[string]string{"HELD": "33u"}, 1, 1, 33 * 256},
+		{"held, most of it full", map[string]string{"HELD": "5u", "FULL": "3u", "WG_SIZE": "64u"}, 1, 3 * 64, 5 * 64},
 		{"held by more threads", map[string]string{"HELD": "9u", "WG_SIZE": "1024u"}, 1, 1, 9 * 1024},
 		{"held fours", map[string]string{"HELD": "7u", "VEC4": "1"}, 4, 4, 4 * 7 * 256},
 		{"held fours, many threads", map[string]string{"HELD": "2u", "VEC4": "1", "WG_SIZE": "1024u"}, 4, 4,
 			4 * 2 * 1024},
-		{"held, whole rows", map[string]string{"HELD": "4u", "WHOLE": "1", "WG_SIZE": "64u"}, 1, 256, 256},
-		{"held fours, whole rows", map[string]string{"HELD": "2u", "VEC4": "1", "WHOLE": "1", "WG_SIZE": "512u"}, 4,
+		{"held, whole rows", map[string]string{"HELD": "4u", "FULL": "4u", "WG_SIZE": "64u"}, 1, 256, 256},
+		{"held fours, whole rows", map[string]string{"HELD": "2u", "VEC4": "1", "FULL": "2u", "WG_SIZE": "512u"}, 4,
 			4096, 4096},
 	}
 }

@@ -150,7 +150,7 @@ func TestNormVariantOption(t *testing.T) {
 		shaders.ChooseRMSNorm(shaders.NormShape{N: 20000}, b.maxThreads); got != want {
 		t.Errorf("rows of 20000: found %+v, expected %+v", got, want)
 	}
-	if got := b.normForm(shaders.NormShape{N: 16384, Aligned: true}); got != (shaders.NormForm{Threads: 512, Held: 32, Whole: true}) {
+	if got := b.normForm(shaders.NormShape{N: 16384, Aligned: true}); got != (shaders.NormForm{Threads: 512, Held: 32, Full: 32}) {
 		t.Errorf("rows of 16384: found %+v", got)
 	}
 	for _, name := range []string{"vec4", "vec4-held-96", "vec4-held-2048", "vec4-held-256 ", "Vec4-held-256"} {

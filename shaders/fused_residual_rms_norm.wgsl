@@ -51,7 +51,7 @@ fn row_value(row: u32, i: u32) -> ELEMENT {
 fn add_row(off: u32, row: u32, lid: u32, v: ptr<function, Held>) {
     for (var k = 0u; k < HELD; k = k + 1u) {
         let i = lid + k * WG_SIZE;
-        if (in_row(i)) {
+        if (in_row(k, i)) {
             (*v)[k] = (*v)[k] + arena[at(off, row, i)];
         }
     }
@@ -62,7 +62,7 @@ fn read_row(off: u32, row: u32, lid: u32) -> Held {
     var v: Held;
     for (var k = 0u; k < HELD; k = k + 1u) {
         let i = lid + k * WG_SIZE;
-        if (in_row(i)) {
+        if (in_row(k, i)) {
             v[k] = arena[at(off, row, i)];
         }
     }
@@ -94,7 +94,7 @@ fn fused_residual_rms_norm(
 #ifdef TEE
     for (var k = 0u; k < HELD; k = k + 1u) {
         let i = lid + k * WG_SIZE;
-        if (in_row(i)) {
+        if (in_row(k, i)) {
             arena[at(params.sum_off, row, i)] = v[k];
         }
     }
@@ -102,7 +102,7 @@ fn fused_residual_rms_norm(
     let factors = inv_rms(row, params.inner, bitcast<f32>(params.eps_bits), lid, held_squares(&v));
     for (var k = 0u; k < HELD; k = k + 1u) {
         let i = lid + k * WG_SIZE;
-        if (in_row(i)) {
+        if (in_row(k, i)) {
 #ifdef VEC4
             arena[at(params.out_off, row, i)] = v[k] * factors.x * factors.y * gamma[k] + beta[k];
 #else

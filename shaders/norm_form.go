@@ -12,7 +12,7 @@ type NormForm struct {
 	Threads int  // of a workgroup; 0 is 256
 	Vec4    bool // four floats at a time
 	Held    int  // elements, or fours of them, that a thread keeps in registers; 0 reads rows twice
-	Whole   bool // rows are as long as Threads * Held elements, or fours
+	Full    int  // how many of these every thread has
 }
 
 // defines returns the form's defines, beside those of other.
@@ -30,8 +30,8 @@ func (f NormForm) defines(other map[string]string) map[string]string {
 	if f.Vec4 {
 		d["VEC4"] = "1"
 	}
-	if f.Whole {
-		d["WHOLE"] = "1"
+	if f.Full > 0 {
+		d["FULL"] = strconv.Itoa(f.Full) + "u"
 	}
 	return d
 }
@@ -115,7 +115,7 @@ func (v NormVariant) Form(s NormShape, maxThreads int) (NormForm, bool) {
 	}
 	if v.Held {
 		f.Held = max(1, f.steps(s.N))
-		f.Whole = f.Held*f.Threads*f.lanes() == s.N
+		f.Full = s.N / (f.Threads * f.lanes())
 	}
 	return f, true
 }

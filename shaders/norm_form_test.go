@@ -17,28 +17,28 @@ func TestChooseRMSNorm(t *testing.T) {
 		threads int // limit
 		want    NormForm
 	}{
-		{"one", 1, true, 1024, NormForm{32, single, 1, false}},
-		{"one four", 4, true, 1024, NormForm{32, fours, 1, false}},
-		{"head of 64", 64, true, 1024, NormForm{32, fours, 1, false}},
-		{"head of 128", 128, true, 1024, NormForm{32, fours, 1, true}},
-		{"head of 128, unaligned", 128, false, 1024, NormForm{32, single, 4, true}},
-		{"head of 256", 256, true, 1024, NormForm{32, fours, 2, true}},
-		{"257", 257, true, 1024, NormForm{64, single, 5, false}},
-		{"896", 896, true, 1024, NormForm{128, fours, 2, false}},
-		{"1024", 1024, true, 1024, NormForm{128, fours, 2, true}},
-		{"2048", 2048, true, 1024, NormForm{256, fours, 2, true}},
-		{"4096", 4096, true, 1024, NormForm{256, fours, 4, true}},
-		{"4096, unaligned", 4096, false, 1024, NormForm{256, single, 16, true}},
-		{"4095", 4095, true, 1024, NormForm{256, single, 16, false}},
-		{"5120", 5120, true, 1024, NormForm{256, fours, 5, true}},
-		{"7168", 7168, true, 1024, NormForm{256, fours, 7, true}},
-		{"8192", 8192, true, 1024, NormForm{256, fours, 8, true}},
-		{"8193", 8193, true, 1024, NormForm{512, single, 17, false}},
-		{"8193, few threads", 8193, true, 256, NormForm{256, single, 0, false}},
-		{"16384", 16384, true, 1024, NormForm{512, fours, 8, true}},
-		{"16384, few threads", 16384, true, 256, NormForm{256, fours, 0, false}},
-		{"too wide for registers", 16388, true, 1024, NormForm{256, fours, 0, false}},
-		{"too wide and odd", 32769, true, 2048, NormForm{256, single, 0, false}},
+		{"one", 1, true, 1024, NormForm{32, single, 1, 0}},
+		{"one four", 4, true, 1024, NormForm{32, fours, 1, 0}},
+		{"head of 64", 64, true, 1024, NormForm{32, fours, 1, 0}},
+		{"head of 128", 128, true, 1024, NormForm{32, fours, 1, 1}},
+		{"head of 128, unaligned", 128, false, 1024, NormForm{32, single, 4, 4}},
+		{"head of 256", 256, true, 1024, NormForm{32, fours, 2, 2}},
+		{"257", 257, true, 1024, NormForm{64, single, 5, 4}},
+		{"896", 896, true, 1024, NormForm{128, fours, 2, 1}},
+		{"1024", 1024, true, 1024, NormForm{128, fours, 2, 2}},
+		{"2048", 2048, true, 1024, NormForm{256, fours, 2, 2}},
+		{"4096", 4096, true, 1024, NormForm{256, fours, 4, 4}},
+		{"4096, unaligned", 4096, false, 1024, NormForm{256, single, 16, 16}},
+		{"4095", 4095, true, 1024, NormForm{256, single, 16, 15}},
+		{"5120", 5120, true, 1024, NormForm{256, fours, 5, 5}},
+		{"7168", 7168, true, 1024, NormForm{256, fours, 7, 7}},
+		{"8192", 8192, true, 1024, NormForm{256, fours, 8, 8}},
+		{"8193", 8193, true, 1024, NormForm{512, single, 17, 16}},
+		{"8193, few threads", 8193, true, 256, NormForm{256, single, 0, 0}},
+		{"16384", 16384, true, 1024, NormForm{512, fours, 8, 8}},
+		{"16384, few threads", 16384, true, 256, NormForm{256, fours, 0, 0}},
+		{"too wide for registers", 16388, true, 1024, NormForm{256, fours, 0, 0}},
+		{"too wide and odd", 32769, true, 2048, NormForm{256, single, 0, 0}},
 	}
 	for _, tt := range tests {
 		if got := ChooseRMSNorm(NormShape{N: tt.n, Aligned: tt.aligned}, tt.threads); got != tt.want {
@@ -47,11 +47,11 @@ func TestChooseRMSNorm(t *testing.T) {
 		arena := tt.want
 		switch tt.name {
 		case "4095":
-			arena = NormForm{512, single, 8, false}
+			arena = NormForm{512, single, 8, 7}
 		case "4096, unaligned":
-			arena = NormForm{512, single, 8, true}
+			arena = NormForm{512, single, 8, 8}
 		case "8193":
-			arena = NormForm{1024, single, 9, false}
+			arena = NormForm{1024, single, 9, 8}
 		}
 		if got := ChooseRMSNorm(NormShape{N: tt.n, Aligned: tt.aligned, Arena: true}, tt.threads); got != arena {
 			t.Errorf("%s, arena: found %+v, expected %+v", tt.name, got, arena)
@@ -66,7 +66,7 @@ func TestChooseRMSNormCoversRows(t *testing.T) {
 			for _, aligned := range []bool{false, true} {
 				f := ChooseRMSNorm(NormShape{N: n, Aligned: aligned, Arena: n%2 == 0}, threads)
 				room, last := f.Held*f.Threads*f.lanes(), (f.Held-1)*f.Threads*f.lanes()
-				if f.Threads > threads || f.Held > 0 && (room < n || last >= n) || f.Whole != (room == n) {
+				if f.Threads > threads || f.Held > 0 && (room < n || last >= n) || f.Held > 0 && f.Full != n/(f.Threads*f.lanes()) {
 					t.Errorf("rows of %d, aligned %v, up to %d threads: %+v", n, aligned, threads, f)
 				}
 				if f.Vec4 != (aligned && n%4 == 0) || f.Held == 0 && n <= min(maxHeldFloats*threads, maxHeldRow) {
@@ -85,18 +85,18 @@ func TestNormVariantForm(t *testing.T) {
 		threads int
 		want    NormForm // the zero value: none
 	}{
-		{"vec4-held-256", 4096, true, 256, NormForm{256, true, 4, true}},
-		{"vec4-held-256", 4092, true, 256, NormForm{256, true, 4, false}},
+		{"vec4-held-256", 4096, true, 256, NormForm{256, true, 4, 4}},
+		{"vec4-held-256", 4092, true, 256, NormForm{256, true, 4, 3}},
 		{"vec4-held-256", 4096, false, 256, NormForm{}},
 		{"vec4-held-256", 4097, true, 256, NormForm{}},
 		{"vec4-held-512", 4096, true, 256, NormForm{}},
-		{"vec4-held-1024", 4096, true, 1024, NormForm{1024, true, 1, true}},
-		{"vec4-held-1024", 16384, true, 1024, NormForm{1024, true, 4, true}},
+		{"vec4-held-1024", 4096, true, 1024, NormForm{1024, true, 1, 1}},
+		{"vec4-held-1024", 16384, true, 1024, NormForm{1024, true, 4, 4}},
 		{"vec4-held-1024", 16388, true, 1024, NormForm{}},
 		{"vec4-held-64", 4096, true, 1024, NormForm{}}, // 64 floats a thread
 		{"vec4-twice-64", 4096, true, 1024, NormForm{Threads: 64, Vec4: true}},
 		{"scalar-held-256", 8193, true, 1024, NormForm{}},
-		{"scalar-held-1024", 8193, false, 1024, NormForm{1024, false, 9, false}},
+		{"scalar-held-1024", 8193, false, 1024, NormForm{1024, false, 9, 8}},
 		{"scalar-twice-256", 8193, false, 1024, NormForm{Threads: 256}},
 		{"scalar-twice-32", 385, false, 1024, NormForm{}}, // longer sums than the bound allows
 		{"scalar-twice-32", 256, false, 1024, NormForm{Threads: 32}},

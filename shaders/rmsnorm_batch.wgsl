@@ -36,7 +36,7 @@ fn read_src(row: u32, lid: u32) -> Held {
     var v: Held;
     for (var k = 0u; k < HELD; k = k + 1u) {
         let i = lid + k * WG_SIZE;
-        if (in_row(i)) {
+        if (in_row(k, i)) {
             v[k] = row_value(row, i);
         }
     }
@@ -48,7 +48,7 @@ fn write_normed(row: u32, lid: u32, v: ptr<function, Held>) {
     var gain: Held; // asked for before the barriers, so that it is there after them
     for (var k = 0u; k < HELD; k = k + 1u) {
         let i = lid + k * WG_SIZE;
-        if (in_row(i)) {
+        if (in_row(k, i)) {
             gain[k] = w[i];
         }
     }
@@ -56,7 +56,7 @@ fn write_normed(row: u32, lid: u32, v: ptr<function, Held>) {
     let out = row * dst_stride();
     for (var k = 0u; k < HELD; k = k + 1u) {
         let i = lid + k * WG_SIZE;
-        if (in_row(i)) {
+        if (in_row(k, i)) {
             dst[out + i] = (*v)[k] * factors.x * factors.y * gain[k];
         }
     }
@@ -112,13 +112,13 @@ fn add_rmsnorm_batch(
     var v = read_src(row, lid);
     for (var k = 0u; k < HELD; k = k + 1u) {
         let i = lid + k * WG_SIZE;
-        if (in_row(i)) {
+        if (in_row(k, i)) {
             v[k] = v[k] + residual[base + i];
         }
     }
     for (var k = 0u; k < HELD; k = k + 1u) {
         let i = lid + k * WG_SIZE;
-        if (in_row(i)) {
+        if (in_row(k, i)) {
             src[base + i] = v[k];
         }
     }
